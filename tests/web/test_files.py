@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from docx import Document as WordDocument
 
 from tests.web.visitor import Site, Visitor
 
@@ -55,6 +56,15 @@ def test_an_exact_search_leads_to_the_line(ann: Visitor) -> None:
     assert "guide#1.md:7" in page.text
     assert "No line has that" in ann.get("/files?query=zzqx").text
     assert ann.get("/files?query=(&regex=1").status == 400
+
+
+def test_a_document_shows_its_text(ann: Visitor, tmp_path: Path) -> None:
+    document = WordDocument()
+    document.add_paragraph("Herons wade")
+    document.save(str(tmp_path / "tree" / "birds.docx"))
+    (tmp_path / "tree" / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    assert "Herons wade" in ann.get("/files/code/birds.docx?line=1").text
+    assert ann.get("/files/code/image.png").status == 400
 
 
 def test_an_address_of_a_file_leads_there(ann: Visitor) -> None:

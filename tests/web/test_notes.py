@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from markupsafe import escape
 
+from rolltop.core.accounts import ensure_default_user
+from rolltop.core.db import SYSTEM
+from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.store import notebooks
+from rolltop.toolsets.notes.sync.remote_changes import create_conflict_copy
 from rolltop.web.markdown import render_markdown
 
 if TYPE_CHECKING:
+    from rolltop.core.db import Tx
     from tests.web.visitor import Site, Visitor
 
 
@@ -36,6 +43,18 @@ def test_a_note_is_written_found_edited_and_its_versions_compared(site: Site, an
     assert site.agent()("note_get", id=note["id"])["text"] == "# Herons\n\nThey *wait*.\n"
 
 
+def test_all_that_a_note_is_linked_with_is_shown(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="a hub")
+    titles = {f"linked task {number}" for number in range(30)}
+    for title in titles:
+        task = agent("add_task", title=title)["data"]
+        given = {"from": note["uri"], "to": task["uri"], "relation": "relates"}
+        agent("desk_link", **given)
+    links = ann.get(f"/notes/{note['id']}").text.partition("Linked")[2].partition("History")[0]
+    assert set(re.findall(r"linked task \d+", links)) == titles
+
+
 def test_a_preview_writes_nothing(site: Site, ann: Visitor) -> None:
     form = ann.get("/notes/new").form("/notes/new")
     page = ann.submit(form, text="some **bold** words", action="preview")
@@ -54,6 +73,32 @@ def test_a_text_comes_back_as_it_was(site: Site, ann: Visitor, text: str) -> Non
     ann.submit(ann.get(path).form(path), tags="touched", action="save")
     saved = agent("note_get", id=note_id)
     assert (saved["text"], saved["tags"]) == (text, ["touched"])
+
+
+@pytest.mark.parametrize("taken", ["take", "trash"])
+def test_a_conflict_of_a_sync_shows_both_sides_and_takes_either(
+    site: Site, ann: Visitor, taken: str
+) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="one\ntwo by others\n")["id"]
+
+    def clash(tx: Tx) -> None:
+        notebook, _account = notebooks.open_notebook(tx, site.app.settings)
+        note = notebook.get(note_id)
+        assert note is not None
+        create_conflict_copy(notebook, note, replace(note.content, text="one\ntwo by us\n"))
+
+    user = site.app.database.write_sync(SYSTEM, ensure_default_user)
+    site.app.database.write_sync(Principal.for_user(user.id), clash)
+    (copy,) = agent("note_list", tags=["conflict"])["items"]
+    page = ann.get(f"/notes/{copy['id']}")
+    for shown in ("-two by others", "+two by us", "Take this"):
+        assert shown in page.text
+    assert "Take this" not in ann.get(f"/notes/{note_id}").text
+    ann.submit(page.form(f"/notes/{copy['id']}/manage"), action=taken)
+    text = "two by us" if taken == "take" else "two by others"
+    assert agent("note_get", id=note_id)["text"] == f"one\n{text}\n"
+    assert agent("note_list", tags=["conflict"])["items"] == []
 
 
 def test_a_conflict_shows_both_sides_and_takes_either(site: Site, ann: Visitor) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from rolltop.core.tools import JsonObject
-from rolltop.web.visit import ToolFailure, Visit
-
-_LINKS_TOKENS: Final = 2_000
+from rolltop.web.visit import Visit
 
 
 async def read_background(visit: Visit, uri: str) -> JsonObject:
@@ -16,9 +12,5 @@ async def read_background(visit: Visit, uri: str) -> JsonObject:
     if visit.offers("desk_history"):
         found["changes"] = (await visit.call("desk_history", uri=uri))["changes"]
     if visit.offers("desk_read"):
-        try:
-            opened = await visit.call("desk_read", uri=uri, max_tokens=_LINKS_TOKENS)
-        except ToolFailure:
-            return found  # too little room for the thing itself: its page has it
-        found["links"] = opened.get("links", [])
+        found["links"] = (await visit.call("desk_read", uri=uri)).get("links", [])
     return found

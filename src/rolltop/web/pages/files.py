@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from rolltop.core.addresses import file_address
 from rolltop.core.tools import JsonObject
 from rolltop.web.visit import PageRoute, ToolFailure, Visit, find_number
 
@@ -49,6 +50,9 @@ async def show_file(visit: Visit) -> Response:
     except ToolFailure as failure:
         if failure.code == "RANGE_INVALID":  # the file is empty, or shorter than it was
             page = await visit.call("repo_open_file", repo=root, path=path, lines=True)
+        elif failure.code == "FILE_BINARY":  # a document has its text
+            opened = await visit.call("desk_read", uri=file_address(root, path))
+            return visit.render("address", opened=opened)
         elif failure.code in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:
             try:
                 return await _show_folder(visit, root, path)
