@@ -28,6 +28,7 @@ from rolltop.toolsets.notes import edits, note_list, note_view
 from rolltop.toolsets.notes.edits import Edit
 from rolltop.toolsets.notes.migrations import HEAD
 from rolltop.toolsets.notes.models import (
+    CONFLICT_KEY,
     CONFLICT_TAG,
     CURSOR,
     LOCAL_ACCOUNT,
@@ -105,6 +106,15 @@ class NoteService:
         """List id and title of notes that a sync left in conflict, and of the copies it made."""
         notebook, account = notebooks.open_notebook(tx, self._app.settings)
         return list_queries.conflict_titles(notebook, CONFLICT_TAG, limit) if account else []
+
+    def find_original(self, tx: Tx, note_id: str) -> str | None:
+        """Return the id of the note of which a sync made this copy, if it is still to be merged."""
+        notebook, _account = notebooks.open_notebook(tx, self._app.settings)
+        copy = notebook.get(note_id)
+        if copy is None or copy.content.trash or CONFLICT_TAG not in copy.content.tags:
+            return None
+        original = notebook.get(str(copy.content.extra.get(CONFLICT_KEY)))
+        return None if original is None or original.content.trash else original.id
 
     async def get_note(
         self, call: CallContext, note_id: str, version: int | None, lines: LineRange

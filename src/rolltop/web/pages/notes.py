@@ -7,6 +7,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from rolltop.core.tools import JsonObject
+from rolltop.toolsets.notes import TOOLSET
+from rolltop.toolsets.notes.service import NoteService
 from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
 from rolltop.web.form_texts import read_list, restore_line_breaks
@@ -37,7 +39,20 @@ async def show_note(visit: Visit) -> Response:
     note = await _get_note(visit, parse_number(visit.argument("version")))
     html = await visit.run_in_thread(render_markdown, note["text"])
     background = await read_background(visit, f"rolltop://note/{note['id']}")
-    return visit.render("note", note=note, html=html, **background)
+    original, lines = None, list[str]()
+    if not visit.argument("version"):
+        original = await _find_original(visit, note)
+    if original is not None:
+        lines = await visit.run_in_thread(compare_texts, original["text"], note["text"])
+    shown: JsonObject = {"note": note, "html": html, "original": original, "lines": lines}
+    return visit.render("note", **shown, **background)
+
+
+async def _find_original(visit: Visit, note: JsonObject) -> JsonObject | None:
+    """Return the note that a sync could not merge with this one, which it made a copy."""
+    service: NoteService = visit.app.load_service(TOOLSET.service)
+    original = await visit.read(service.find_original, note["id"])
+    return None if original is None else await visit.call("note_get", id=original)
 
 
 async def _get_note(visit: Visit, version: int | None = None) -> JsonObject:
@@ -99,10 +114,27 @@ async def show_versions(visit: Visit) -> Response:
     return visit.render("note_versions", note=note, history=history, lines=lines, old=old, new=new)
 
 
+async def _take_copy(visit: Visit) -> Response:
+    """Give a note the text of the copy that a sync made of it, and delete the copy."""
+    form = visit.form
+    copy = await _get_note(visit, parse_number(form.get("version", "")))
+    original = await _find_original(visit, copy)
+    if original is None:
+        raise PageFailure(404, "There is no other text any more")
+    taken: JsonObject = {"id": original["id"], "text": copy["text"], "confirm_shrink": True}
+    taken["local_version"] = parse_number(form.get("original", "")) or 0
+    await visit.call_exactly("note_save", taken)
+    version = copy["local_version"]
+    await visit.call("note_manage", action="trash", id=copy["id"], local_version=version)
+    return visit.redirect(f"/notes/{original['id']}")
+
+
 async def manage_note(visit: Visit) -> Response:
-    """Restore a version, or move a note to the trash or out of it."""
+    """Restore a version, move a note to the trash or out of it, or settle a conflict."""
     note_id, form = visit.request.path_params["id"], visit.form
     action = form.get("action", "")
+    if action == "take":
+        return await _take_copy(visit)
     if action not in {"restore", "trash", "untrash", "delete_permanently"}:
         raise PageFailure(400, "No button of this page does that")
     await visit.call(

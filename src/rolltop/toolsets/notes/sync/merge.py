@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.text.merge import merge_sets, merge_texts
 from rolltop.toolsets.notes.clients.note_object import parse_content
 from rolltop.toolsets.notes.models import (
+    CONFLICT_KEY,
     CONFLICT_TAG,
     LOCAL_STATE,
     BackendState,
@@ -25,8 +26,6 @@ from rolltop.toolsets.notes.models import (
 if TYPE_CHECKING:
     from rolltop.toolsets.notes.clients.backend import RemoteNote
 
-# The key of a conflict copy's object that names the original note.
-_CONFLICT_KEY: Final = "conflictOf"
 _COPY_ID_NAMESPACE: Final = uuid.UUID("6f1a0c57-6d55-4f0e-9a57-5c3f0f4c7f11")
 _PUBLIC_TAGS: Final = frozenset({"published", "shared"})
 _PUBLIC_KEYS: Final = frozenset({"publishURL", "shareURL"})
@@ -121,7 +120,7 @@ def conflict_copy(note_id: str, ours: Content) -> tuple[str, Content]:
         ours,
         tags=tuple(dict.fromkeys([*ours.tags, CONFLICT_TAG])),
         system_tags=tuple(tag for tag in ours.system_tags if tag not in _PUBLIC_TAGS),
-        extra={**extra, _CONFLICT_KEY: note_id},
+        extra={**extra, CONFLICT_KEY: note_id},
     )
     return str(uuid.uuid5(_COPY_ID_NAMESPACE, f"{note_id}:{digest}")), content
 
