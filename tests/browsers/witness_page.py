@@ -211,6 +211,19 @@ def test_a_page_follows_again_after_the_server_was_out_of_reach(
     expect(ready).to_contain_text("written meanwhile", timeout=PATIENCE * 1000)
 
 
+def test_a_search_goes_on_after_the_server_was_away(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    desk.call("add_task", title="Photograph a kingfisher")
+    page = open_page()
+    page.route("**/search?*", lambda route: route.abort(), times=1)
+    field = page.get_by_label("Search everything")
+    with page.expect_event("requestfailed"):
+        field.fill("kingfish")
+    field.fill("kingfisher")
+    expect(page.locator("#results")).to_contain_text("Photograph a kingfisher")
+
+
 def test_a_card_is_dragged_to_done(desk: Desk, open_page: Callable[..., Page]) -> None:
     task = desk.call("add_task", title="drag me", priority=0)["data"]["task_id"]
     page = open_page()

@@ -12,9 +12,15 @@ let sent = 0;
 // Put the parts with these ids of the page at `url` in the place of ours.
 async function refresh(url, ids) {
   const number = ++sent;
-  const response = await fetch(url, { headers: { accept: "text/html" } });
-  if (!response.ok) return;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  let text = "";
+  try {
+    const response = await fetch(url, { headers: { accept: "text/html" } });
+    if (!response.ok) return;
+    text = await response.text();
+  } catch {
+    return; // the server is away, or the page is being left
+  }
+  const page = new DOMParser().parseFromString(text, "text/html");
   for (const id of ids) {
     if (number < (shown.get(id) ?? 0)) continue; // a newer answer was faster
     const [ours, theirs] = [document.getElementById(id), page.getElementById(id)];
