@@ -65,6 +65,15 @@ def test_a_result_says_what_checked_it(language: str) -> None:
     assert ("GRAMMAR_ONLY" in {one.code for one in result.warnings}) is (by == "grammar")
 
 
+_FUNCTIONS: Final = {
+    **dict.fromkeys(("c", "h", "cpp", "hpp"), ("void f(void) {", "}")),
+    **dict.fromkeys(("java", "cs"), ("class A { void f() {", "} }")),
+    "js": ("function f() {", "}"),
+    "php": ("<?php\nfunction f() {", "}"),
+    "rs": ("fn f() {", "}"),
+}
+
+
 @pytest.mark.parametrize(
     ("language", "text", "line"),
     [
@@ -89,10 +98,53 @@ def test_a_result_says_what_checked_it(language: str) -> None:
         ("cpp", "export module m\nint x;\n", 1),
         ("cpp", "export module m;\nexport int f() { return 1 }\n", 2),
         ("cpp", "import std;\nexport int f();\n", 2),
+        ("c", "int a;\n#endif\nint b;\n", 2),
+        ("h", "#ifndef A\n#define A\n#if B\nint a;\n#endif\n", 1),
+        ("cpp", "#if A\n#else\nint a;\n#else\n#endif\n", 4),
+        ("cs", "class A {\n#if B\n#endif\n#endif\n}\n", 4),
+        ("cs", "class A {\n#if B\n  int F() {\n#else\n  int G() {\n#endif\n    x = ;\n }\n}\n", 7),
+        ("cs", "class A {\n  void F() {\n    const int b;\n  }\n  int G(a) {}\n}\n", 3),
+        ("cs", "class A {\n  int G(a) {}\n}\n", 2),
+        ("java", 'class A {\n  String a = "x\\s\\t\\u0041\\d";\n}\n', 2),
+        ("java", "class A {\n  void f() {\n    a + 1;\n  }\n}\n", 3),
+        ("java", "class A {\n  void f() {\n    a = 'bc';\n  }\n}\n", 3),
+        ("java", 'class A {\n  String a = "b\n";\n}\n', 2),
+        ("java", "class A {}\nfoo();\n", 2),
+        ("rs", 'fn f() {\n    g("\\d");\n}\n', 2),
+        ("rs", "fn f() {\n    a < b < c;\n}\n", 2),
+        ("rs", "impl A {\n    let b = 1;\n}\n", 2),
+        ("rb", "a = <<~B\n  c\n", 1),
+        ("rb", "begin\n  a\nensure\n  b\nrescue\n  c\nend\n", 5),
+        ("rb", "def a\n  b\nelse\n  c\nend\n", 3),
+        ("php", "<?php if ($a): ?>\nb\n<?php endif; ?>\n<?php endif; ?>\n", 4),
+        ("php", "<?php\nif ($a): b(); else: c();\nelse: d(); endif;\n", 3),
     ],
 )
 def test_an_error_is_on_the_line_of_its_cause(language: str, text: str, line: int) -> None:
     assert [one.line for one in check_cell(CheckRequest(language, text)).errors][:1] == [line]
+
+
+@pytest.mark.parametrize("after", ["{ y(); }", "y();", "if (b) { y(); }", "return;", "{ }"])
+@pytest.mark.parametrize("language", sorted(_FUNCTIONS))
+def test_an_else_without_its_if_is_found(language: str, after: str) -> None:
+    begins, ends = _FUNCTIONS[language]
+    for before in ("x();", "if (a) { x(); } z();"):
+        text = f"{begins}\n{before}\nelse {after}\n{ends}\n"
+        assert check_cell(CheckRequest(language, text)).errors, text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\nelse\nb\n", 2),
+        ("if a; then\n  b\nfi\nelse\n  c\n", 4),
+        ("if a; then b; else c; else d; fi\n", 1),
+        ("for a in b; do\n  c\nelse\n  d\ndone\n", 3),
+        ("f() {\n  else\n  a\n}\n", 2),
+    ],
+)
+def test_an_else_without_its_if_is_found_in_shell(text: str, line: int) -> None:
+    assert [one.line for one in check_cell(CheckRequest("sh", text)).errors] == [line]
 
 
 def test_an_error_in_python_names_the_version_that_reads_it() -> None:
@@ -129,6 +181,30 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         ("java", "class A { A(int x) { if (x < 0) throw new E(); super(x); } }\n"),
         ("php", "<?php\n(void) f();\n__halt_compiler();anything ( [\n"),
         ("rs", 'unsafe extern "C" { safe fn f(x: i32); safe static Y: u8; }\n'),
+        ("rs", "fn f() { m!(else, fn if); a < (b < c) && d < e; }\n"),
+        ("rs", 'fn f() { g("\\x41\\u{1F600}\\\n  x", b\'\\\'\', r"\\d"); }\n'),
+        ("c", "WORDS(if, else)\nint f(int a) { switch (a) { case 1: { case 2: ; } } return 0; }\n"),
+        ("c", 'int f(int a) { SWITCH(a); case 1: ; }\n/*\n#endif\n*/\nchar *b = "/*";\n'),
+        ("cpp", "void f() { (a.*b)(); c->*d = e; g(h.*i); }\n"),
+        ("cs", "\ufeff#if A\nclass B {\n#else\nclass C {\n#endif\n}\n"),
+        ("cs", 'class A { string F() => G(a\n#if B\n  .C()\n#endif\n  , "d"); }\n'),
+        ("cs", "class A { T? F<T>() where T : default { return a is [var b, .. var c]; } }\n"),
+        (
+            "java",
+            "class A { void f() { switch (a) { case 1 -> b + 1; default -> c; } } }\n",
+        ),
+        (
+            "java",
+            'class A { String a = """\n  b\\\n  \\d""".c("\\0\\177\\s"); char d = \'\\u0041\'; }\n',
+        ),
+        (
+            "php",
+            "<?php switch ($a): case 1: b(); default: c(); endswitch; x: $d->else; E::default();\n",
+        ),
+        (
+            "rb",
+            "def a\n  b\nrescue C\n  d\nelse\n  e\nensure\n  f\nend\nputs(<<~G, <<H)\nG\nj\nH\n",
+        ),
         ("js", "return 1;\n"),
         ("js", "#!/usr/bin/env node\nvar a = <b>x</b>, await = 1;\nwith (a) {}\n"),
         ("rb", "foo.end\nx = {end: 1, if: 2}\ndef end; end\nalias end foo\n"),

@@ -1,9 +1,9 @@
-"""C and C++ without a preprocessor: conditional branches and macros are skipped as needed.
+"""C, C++ and C# without a preprocessor: conditional branches and macros are skipped as needed.
 
 A grammar sees the text before the preprocessor, so valid files may not parse: directives split
 branches that belong together, and macros stand where no identifier may. If a file does not parse,
 its conditionals are resolved and macro-like words near each fault are blanked, as long as that
-leaves fewer faults. Offsets never change.
+leaves fewer faults. Offsets never change. C# has no macros.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import time
 from typing import Final
 
 from . import grammar_gaps, tree_sitter_check
-from .results import Diagnostic, SyntaxResult
+from .results import Diagnostic, SyntaxResult, syntax_error
 
-_DIRECTIVE: Final = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL)
+_DIRECTIVE: Final = re.compile(
+    r"[ \t\ufeff]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL
+)
 _MACRO: Final = re.compile(
     r"\b(?:_*[A-Z][A-Z0-9_]{2,}|_[A-Z]\w*_|__(?:cdecl|stdcall|fastcall|declspec|extension__))\b"
     r"(?:[ \t]*(?=(\()))?"
@@ -36,7 +38,16 @@ _MODULE_DIRECTIVE: Final = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _EXPORT: Final = re.compile(r"\bexport\b(?=\s*\{|\s+[A-Za-z_\[:])")
-_GRAMMAR_CHOICES: Final = {"c": ("c",), "h": ("c", "cpp"), "cpp": ("cpp",), "hpp": ("cpp",)}
+_GRAMMAR_CHOICES: Final = {
+    "c": ("c",),
+    "h": ("c", "cpp"),
+    "cpp": ("cpp",),
+    "hpp": ("cpp",),
+    "cs": ("cs",),
+}
+_COMMENT_OR_TEXT: Final = re.compile(
+    r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL
+)
 _LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
 _MAX_REPAIRED_BYTES: Final = 256 * 1024
 _SECONDS: Final = 2.0
@@ -49,6 +60,9 @@ _Spans = tuple[tuple[int, int], ...]
 
 def check(content: str, language: str) -> SyntaxResult:
     """Find the syntax errors that remain once macros and conditionals are skipped."""
+    unbalanced = _find_unbalanced(content)
+    if unbalanced is not None:
+        return SyntaxResult([unbalanced], by="grammar")
     began = time.thread_time()
     found = tree_sitter_check.check(content, language)
     if found.errors and (plain := _without_modules(content, language)) != content:
@@ -71,6 +85,26 @@ def check(content: str, language: str) -> SyntaxResult:
             return SyntaxResult(warnings=[passed_over], by="grammar")
         best = min([*faulty, best], key=lambda syntax: len(syntax.errors))
     return best
+
+
+def _find_unbalanced(content: str) -> Diagnostic | None:
+    """Find the first conditional directive that has no partner."""
+    plain = _COMMENT_OR_TEXT.sub(lambda one: _blank(one.group()), content)
+    opened: list[tuple[str, int]] = []
+    number = 1
+    for line in _LOGICAL_LINE.findall(plain) if "#" in plain else ():
+        directive = _DIRECTIVE.match(line)
+        word = directive.group(1) if directive else ""
+        if word.startswith("if"):
+            opened.append((word, number))
+        elif word and (not opened or (word != "endif" and opened[-1][0] == "else")):
+            return syntax_error(f"'#{word}' belongs to no '#if'", number)
+        elif word == "endif":
+            opened.pop()
+        elif word:
+            opened[-1] = word, opened[-1][1]
+        number += line.count("\n")
+    return syntax_error("'#if' is never closed", opened[-1][1]) if opened else None
 
 
 def _skipped_macros_warning(blanked: int) -> Diagnostic:
@@ -146,7 +180,7 @@ def _repair(text: str, language: str, until: float) -> tuple[SyntaxResult, int]:
     plain = grammar_gaps.rewrite(text, language)
     if found.errors and _score(then := tree_sitter_check.check(plain, language)) < _score(found):
         text, found = plain, then
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(0 if language == "cs" else _MAX_ROUNDS):
         if not found.errors or time.thread_time() > until:
             break
         candidate = next((one for one in _candidates(text, found) if one not in tried), None)

@@ -32,7 +32,9 @@ _OF_ZSH: Final = " a zsh feature"
 _NO_OPERATOR: Final = "not a valid arithmetic operator: `$"
 _VARIABLE_OPERATOR: Final = re.compile(r"(\$(?:\w+|\{\w+\}))[ \t]*([)\]&|?:,<>=*/%+-])?")
 _MAX_OPERATORS: Final = 50
-_BRANCH: Final = re.compile(r"([ \t]*)(if|elif|else|fi)\b")
+_BRANCH: Final = re.compile(
+    r"\b(?:if|elif|fi)\b|(?:(?<![^;&|({])|\b(?:then|do|else))[ \t]*\belse\b"
+)
 _HOMES: Final = frozenset({"HOME", "XDG_CONFIG_HOME", "APPDATA"})
 _OXLINT: Final = ("--format=json", "--threads=1", "--allow=all", "--no-ignore",
                   "--disable-nested-config")  # fmt: skip
@@ -108,7 +110,7 @@ def check_shell(content: str, language: str) -> SyntaxResult:
         found = _parse_listing([program, "-ln=zsh", "-l"], content)
     if found is None:
         return tree_sitter_check.check(content, language)
-    return SyntaxResult(found or _repeated_else(content, language))
+    return SyntaxResult(found or _stray_else(content, language))
 
 
 def _parse_bash(program: str, content: str) -> list[Diagnostic] | None:
@@ -131,16 +133,16 @@ def _parse_bash(program: str, content: str) -> list[Diagnostic] | None:
     return None
 
 
-def _repeated_else(content: str, language: str) -> list[Diagnostic]:
-    """Find the second `else` of an `if`, which shfmt takes for a command.
+def _stray_else(content: str, language: str) -> list[Diagnostic]:
+    """Find each `else` that follows no `if` or `elif`, which shfmt takes for a command.
 
     A grammar takes more than such for one, so that the lines have to look like it as well.
     """
-    last, numbers = dict[str, str](), set[int]()
+    last, numbers = dict[int, str](), set[int]()
     for number, line in enumerate(content.split("\n"), start=1):
-        if branch := _BRANCH.match(line):
-            indent, word = branch.groups()
-            if word == "else" == last.get(indent):
+        indent = len(line) - len(line.lstrip(" \t"))
+        for word in _BRANCH.findall(line):
+            if word.endswith("else") and last.get(indent) not in {"if", "elif"}:
                 numbers.add(number)
             last[indent] = word
     faults = tree_sitter_check.find_faults(content, language) if numbers else []

@@ -44,6 +44,7 @@ _CPP: Final = (
     (r"\b(public|protected|private)\s+(?:slots|Q_SLOTS)\s*:", r"\1:"),
     (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
     (r"(?<=\()(\s*)this\s+(?=[A-Za-z_])", r"\1"),
+    (r"(?:->|(?<!\.)\.)\*(?=\s*[A-Za-z_(])", "+"),
 )
 _ENDLESS: Final = r"\bdef\s+(?:self\.)?\w+[?!]?(?:\([^()\n]{0,200}\))?\s*="
 """What stands before a method's one command in Ruby, which may have its arguments bare."""
@@ -55,6 +56,7 @@ _REWRITINGS: Final = {
     "cs": (
         (r"\?(?=[.\[][\w.\[\]?!]{0,200}\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
         (r"\ballows\s+ref\s+struct\b", "class"),
+        (r"\.\.\s*(?=var\s+\w+\s*[\],])", ""),
         (r"(?<=[(,])(\s*)(?:ref|out|in)\s+(?=\w+\s*[,)])", r"\1"),
         (r"^#[!:].*", ""),
         (r"\bextension\s*(?:<[^<>()]*>)?\s*\([^()]*\)(?=\s*\{)", "class E"),

@@ -29,7 +29,16 @@ _MESSAGES: Final = {
     "package": "Expected a package clause first",
     "elsif": "'unless' takes no 'elsif'",
     "parameter": "A parameter is a name and a type, as in 'a: u8'",
-    "undeclared": "Expected a type or 'var' before '{}'",
+    "undeclared": "Expected a type before '{}'",
+    "case": "This belongs in a 'switch'",
+    "chained": "Comparisons cannot be chained",
+    "escape": "Unknown escape {}",
+    "char": "A character literal holds one character",
+    "heredoc": "This text is never closed",
+    "line": "String is never closed",
+    "untried": "'{}' without a 'rescue' before it",
+    "value": "A value alone is no statement",
+    "word": "Unexpected '{}'",
 }
 _MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
 # Queries take about a second a MiB on top of the parser's time.
@@ -40,10 +49,13 @@ _C: Final = """
 (translation_unit (expression_statement [(assignment_expression) (update_expression)] @outside))
 (pointer_expression argument: (pointer_expression)) @address
 ((concatenated_string (identifier) @comma) (#match? @comma "^[a-z][a-z0-9_]*$"))
+([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
+  "do" "switch" "case" "break" "continue" "goto"))
+(case_statement) @case
 """
 _CPP: Final = """
-((identifier) @reserved
- (#any-of? @reserved "static_cast" "dynamic_cast" "const_cast" "reinterpret_cast" "template"))
+((identifier) @reserved (#any-of? @reserved "static_cast" "dynamic_cast" "const_cast"
+  "reinterpret_cast" "template" "try" "catch" "throw"))
 """
 _QUERIES: Final = {
     "c": _C,
@@ -51,11 +63,15 @@ _QUERIES: Final = {
     "cpp": _C + _CPP,
     "hpp": _C + _CPP,
     "cs": """
-(field_declaration (modifier) @_word (#eq? @_word "const")
+(_ (modifier) @_word (#eq? @_word "const")
   (variable_declaration (variable_declarator name: (identifier) @const .)))
 (try_statement body: (block) @alone .)
 (constructor_declaration name: (identifier) @untyped)
 (foreach_statement !type left: (identifier) @undeclared)
+(method_declaration parameters: (parameter_list (parameter !type name: (identifier) @undeclared)))
+((identifier) @reserved (#any-of? @reserved "return" "throw" "if" "else" "for" "foreach" "while"
+  "do" "switch" "case" "try" "catch" "finally" "break" "continue" "goto" "lock" "is" "in"
+  "out" "class" "struct" "enum" "interface" "namespace" "using"))
 """,
     "go": """
 (source_file . [(import_declaration) (function_declaration) (method_declaration)
@@ -71,21 +87,50 @@ _QUERIES: Final = {
 (type_switch_statement (default_case) (default_case) @again)
 (select_statement (default_case) (default_case) @again)
 """,
-    "java": """
+    "java": r"""
 (constructor_declaration name: (identifier) @untyped)
 ([(type_identifier) (identifier)] @reserved (#any-of? @reserved "return" "throw" "if" "else" "for"
   "while" "do" "switch" "case" "try" "catch" "finally" "break" "continue" "new" "import" "class"))
+(program [(expression_statement) (if_statement) (for_statement) (enhanced_for_statement)
+  (while_statement) (do_statement) (switch_expression) (return_statement) (throw_statement)
+  (try_statement) (block)] @outside)
+(expression_statement [(binary_expression) (unary_expression) (ternary_expression) (identifier)
+  (field_access) (array_access) (this) (cast_expression) (parenthesized_expression) (true) (false)
+  (lambda_expression) (instanceof_expression) (string_literal) (decimal_integer_literal)] @value)
+((escape_sequence) @escape
+  (#not-match? @escape "^\\\\(?:u+[0-9a-fA-F]{4}|[0-7]{1,3}|[btnfrs\"'\\\\\n\r])"))
+((character_literal) @char (#not-match? @char "^'(?:[^'\\\\]|\\\\[^u].{0,2}|\\\\u.{4,})'$"))
+((string_literal) @line (#match? @line "^\"(?!\"\")[^\n]*\n"))
+""",
+    "php": """
+([(expression_statement (name) @reserved) (named_label_statement (name) @reserved)]
+  (#match? @reserved "^(?i:else|elseif|case|default|end(if|while|for|foreach|switch|declare))$"))
 """,
     "rb": """
 ((identifier) @reserved (#any-of? @reserved "end" "else" "elsif" "when" "ensure" "rescue" "then"))
 (_ (ensure) (ensure) @again)
 (_ (else) (else) @again)
 (unless alternative: (elsif) @elsif)
+(body_statement (else "else" @untried))
+(begin (else "else" @untried))
+(_ [(ensure) (else)] (rescue "rescue" @reserved))
+(_ (ensure) (else "else" @reserved))
+(assignment left: [(self) (nil) (true) (false)] @reserved)
+(heredoc_body) @heredoc
 """,
-    "rs": """
+    "rs": r"""
 (source_file [(let_declaration) (expression_statement [(assignment_expression) (if_expression)
   (for_expression) (while_expression) (loop_expression) (match_expression) (return_expression)
   (call_expression) (block)])] @outside)
+(declaration_list [(let_declaration) (expression_statement)] @outside)
+([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
+  "loop" "match" "break" "continue" "let" "fn" "struct" "enum" "impl" "trait" "mod" "use"))
+(let_declaration value: (if_expression) "else" @reserved)
+(binary_expression left: (binary_expression operator: ["==" "!=" "<" ">" "<=" ">="])
+  operator: ["==" "!=" "<" ">" "<=" ">="]) @chained
+((escape_sequence) @escape
+  (#not-match? @escape "^\\\\(?:x[0-9a-fA-F]{2}|u\\{[0-9a-fA-F_]+\\}|[nrt0\"'\\\\\n\r])"))
+((char_literal) @char (#match? @char "^b?''$"))
 (function_item parameters: (parameters [(_type) "_"] @parameter))
 (function_signature_item parameters: (parameters [(_type) "_"] @parameter))
 """,
@@ -183,8 +228,49 @@ def _is_address(node: Node) -> bool:
     return b"*" in text[:2] or (is_label is not None)
 
 
+def _is_of_macro(node: Node) -> bool:
+    """Whether a word is among the arguments or tokens of a macro, which may be any."""
+    return node.parent is not None and node.parent.type.startswith(("argument_list", "token_"))
+
+
+def _is_in_switch(node: Node) -> bool:
+    """Whether a case may belong to a `switch`, which a macro may hold, or which includes a file."""
+    around = node.parent
+    while around is not None and around.type not in ("switch_statement", "function_definition"):
+        around = around.parent
+    if around is None or around.type == "switch_statement":
+        return True
+    before = (around.text or b"")[: node.start_byte - around.start_byte]
+    return re.search(rb"\b[A-Z_]{3,}", before) is not None
+
+
+def _has_rescue(node: Node) -> bool:
+    """Whether an `else` follows a `rescue`."""
+    clause = node.parent
+    while clause is not None and clause.type != "rescue":
+        clause = clause.prev_sibling
+    return clause is not None
+
+
+def _is_result(node: Node) -> bool:
+    """Whether a value stands after the arrow of a case."""
+    statement = node.parent
+    around = statement and statement.parent
+    return around is not None and around.type == "switch_rule"
+
+
+def _is_ended(node: Node) -> bool:
+    """Whether the word that ends a heredoc is there."""
+    return not node.children or bool(node.children[-1].text)
+
+
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
+    "case": _is_in_switch,
+    "heredoc": _is_ended,
     "reserved": _is_name,
+    "untried": _has_rescue,
+    "value": _is_result,
+    "word": _is_of_macro,
     "untyped": _is_of_its_class,
     "brace": _is_on_line,
     "parameter": _is_in_trait,
