@@ -281,6 +281,8 @@ def test_metadata_over_its_limit_is_refused(mine: Caller) -> None:
     long = {"x": "é" * (32 << 10)}
     error = mine.fails("scratch_create", metadata=long)
     assert error["code"] == "CAPACITY_LIMIT_REACHED"
+    nulls = {"k" * (64 << 10): None}
+    assert mine.code("scratch_create", metadata=nulls) == "CAPACITY_LIMIT_REACHED"
     schemas = {"s": {"schema": {"description": "d" * (70 << 10)}}}
     pad = mine.pad("kept", metadata={"x": "a" * (40 << 10), "schemas": schemas})
     assert mine.code("scratch_update", scratch_id=pad, metadata=long) == "CAPACITY_LIMIT_REACHED"

@@ -75,12 +75,13 @@ def create_pad(
     pad_id = scratch_id or str(uuid.uuid4())
     _require_free(tx, pad_id)
     by_id = _assign_ids(tx, drafts)
-    evicted = _make_room(tx, limits, reads)
     # On creation a null is stored, like any other value the pad does not interpret.
     nulls = dict.fromkeys(change.removed.difference(LABEL_KEYS))
+    metadata = {**change.metadata, **nulls}
+    check_metadata_size(metadata, MAX_PAD_METADATA_BYTES, "metadata")
+    evicted = _make_room(tx, limits, reads)
     namespace = change.namespace or limits.namespace
     pad_rows.register_namespace(tx, namespace)
-    metadata = {**change.metadata, **nulls}
     pad = pad_rows.insert_pad(tx, pad_id, namespace, metadata, change.tags or (), len(by_id))
     pad_rows.put_schemas(tx, pad_id, entries)
     added = cell_rows.insert_cells(tx, pad_id, 0, by_id) if by_id else []
