@@ -174,6 +174,15 @@ def test_get_task_says_what_was_changed_last(mine: Caller, theirs: Caller, clock
     assert small["status"] == "completed"
 
 
+def test_many_comments_hide_no_change(mine: Caller) -> None:
+    task = mine.add()
+    mine.ok("update_task", task_id=task, title="long " * 40, priority=1)
+    for number in range(6):
+        mine.ok("update_task", task_id=task, comment=f"step {number}")
+    (change,) = mine.ok("get_task", task_id=task)["history"]
+    assert change.endswith("priority none → 1")
+
+
 def test_a_comment_is_no_change_at_a_stale_version(mine: Caller) -> None:
     task = mine.add()
     mine.ok("update_task", task_id=task, comment="one", if_version=1)

@@ -361,6 +361,9 @@ def test_on_an_unauthenticated_server_user_id_names_any_existing_user(
     assert anyone.ok("list_tasks") == []
     assert anyone.code("complete_task", task_id=task) == "NOT_FOUND"
     assert anyone.ok("complete_task", task_id=task, user_id=other)["status"] == "completed"
+    shown = theirs.ok("get_task", task_id=task)
+    assert "pending → completed" in shown["history"][0]
+    assert anyone.ok("get_task", task_id=task, user_id=other) == shown
     for tool, arguments in (
         ("add_task", {"title": "x"}),
         ("list_tasks", {}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import Final, cast
 
 from rolltop.core.context import AppContext
@@ -16,22 +17,25 @@ from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
 
 _MAX_CHANGES: Final = 5
+_MAX_LOOKED_AT: Final = 200
 _TOLD_ELSEWHERE: Final = frozenset({"created", "changed"})
 
 
-def read_history(tx: Tx, task_id: str) -> list[str]:
-    """Say what was changed of one of the caller's tasks last, a line each, newest first.
+def read_history(tx: Tx, owner: str, task_id: str) -> list[str]:
+    """Say what was changed of one of the owner's tasks last, a line each, newest first.
 
     Not what shows elsewhere: that it was made, and its comments.
     """
+    tx = replace(tx, scope=replace(tx.scope, user_id=owner))
     wanted = history.EntryFilter(kind="task", ref=task_id)
-    entries = history.read_entries(tx, wanted, limit=_MAX_CHANGES, newest_first=True)
+    newest = history.read_entries(tx, wanted, limit=_MAX_LOOKED_AT, newest_first=True)
+    told = (entry for entry in newest if history.summarize(entry, {}) not in _TOLD_ELSEWHERE)
+    entries = [*islice(told, _MAX_CHANGES)]
     texts = history.read_texts(tx, history.text_digests(entries))
-    changes = ((entry, history.summarize(entry, texts)) for entry in entries)
     return [
-        f"{format_timestamp(entry.at)} {entry.client or 'unknown'}: {summary}"
-        for entry, summary in changes
-        if summary not in _TOLD_ELSEWHERE
+        f"{format_timestamp(entry.at)} {entry.client or 'unknown'}: "
+        f"{history.summarize(entry, texts)}"
+        for entry in entries
     ]
 
 

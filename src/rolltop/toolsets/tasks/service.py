@@ -249,8 +249,8 @@ class TaskService:
         With `before` those before a version, and no changes.
         """
         task = self.get_task(tx, task_id, user_id)
-        changes = [] if before else earlier.read_history(tx, task.id)
         owner = resolve_owner(tx, user_id)
+        changes = [] if before else earlier.read_history(tx, owner, task.id)
         return task, changes, *comments.read_comments(tx, owner, task.id, before)
 
     def next_task(self, tx: Tx, filters: FilterInput, user_id: str | None = None) -> Task | None:
