@@ -237,6 +237,12 @@ class Writes(RuleBasedStateMachine):
             pad, cell = self.cells[which % len(self.cells)]
             self.call("scratch_delete_cell", scratch_id=pad, cell_id=cell)
 
+    @rule(which=NUMBER)
+    def restore_cell(self, which: int) -> None:
+        if self.cells:
+            _pad, cell = self.cells[which % len(self.cells)]
+            self.call("scratch_restore", cell_id=cell)
+
     @rule(
         which=NUMBER,
         tool=st.sampled_from(["scratch_delete", "scratch_restore"]),

@@ -13,6 +13,7 @@ from rolltop.core.journal import history
 from rolltop.toolsets.scratch import TOOLSET
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.campaign import examples
+from tests.desks import make_desk
 from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
 if TYPE_CHECKING:
@@ -140,6 +141,48 @@ def test_a_deleted_cell_is_gone_and_the_others_close_up(mine: Caller) -> None:
     assert mine.contents(pad) == ["a", "c"]
     assert mine.code("scratch_delete_cell", scratch_id=pad, cell_id=ids[1]) == "NOT_FOUND"
     mine.append(pad, "again", cell_id=ids[1])
+
+
+def test_a_deleted_cell_comes_back_to_its_place(mine: Caller, theirs: Caller) -> None:
+    pad = mine.pad("a", "harbour", "c", metadata={"title": "t"})
+    _, cell_id, last = mine.cell_ids(pad)
+    fields = {"tags": ["x"], "metadata": {"n": 1}, "json_schema": {"type": "object"}}
+    sent = cell('{"harbour": 1}', "json", validate=True, **fields)
+    mine.ok("scratch_replace_cell", scratch_id=pad, cell_id=cell_id, cell=sent)
+    before = mine.read(pad)["cells"][1]
+    for gone in (last, cell_id):
+        mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=gone)
+    assert theirs.code("scratch_restore", cell_id=cell_id) == "NOT_FOUND"
+    answer = mine.ok("scratch_restore", cell_id=cell_id[:8])
+    assert (answer["cell_id"], answer["scratchpad"]["cell_count"]) == (cell_id, 2)
+    shown = mine.read(pad)
+    assert shown["version"] == answer["scratchpad"]["version"] == 5
+    assert shown["cells"][1] == {**before, "version": 3}
+    hits = mine.ok("scratch_search", query="harbour", tags=["x"], mode="words")["hits"]
+    assert [hit["cell_id"] for hit in hits] == [cell_id]
+    mine.ok("scratch_restore", scratch_id=pad[:8], cell_id=last)
+    assert mine.cell_ids(pad)[1:] == [cell_id, last]
+
+
+def test_only_a_deleted_cell_of_a_pad_that_is_there_comes_back(mine: Caller) -> None:
+    pad, other = mine.pad("a", "b"), mine.pad()
+    kept, gone = mine.cell_ids(pad)
+    for sent in ({"cell_id": kept}, {"cell_id": kept[:8]}, {"cell_id": UNKNOWN}):
+        assert mine.code("scratch_restore", **sent) == "NOT_FOUND"
+    assert mine.code("scratch_restore", cell_id="c") == "INVALID_ID"
+    mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=gone)
+    assert mine.code("scratch_restore", scratch_id=other, cell_id=gone) == "NOT_FOUND"
+    mine.ok("scratch_delete", scratch_id=pad)
+    for cell_id in (kept, gone):
+        assert mine.code("scratch_restore", cell_id=cell_id) == "NOT_FOUND"
+    mine.ok("scratch_restore", scratch_id=pad)
+    full = make_desk(mine.desk.database, settings={"scratch.max_cells_per_pad": 1})
+    assert (
+        Caller(full, mine.scope).code("scratch_restore", cell_id=gone) == "CAPACITY_LIMIT_REACHED"
+    )
+    mine.ok("scratch_restore", cell_id=gone)
+    assert mine.code("scratch_restore", cell_id=gone) == "NOT_FOUND"
+    assert mine.contents(pad) == ["a", "b"]
 
 
 def test_cells_are_listed_with_their_sizes_and_first_line(mine: Caller) -> None:

@@ -156,7 +156,7 @@ async def scratch_delete_cell(
     if_version: CellVersion = None,
     verbose: bool = False,
 ) -> JsonObject:
-    """Delete a cell; only desk_undo restores it."""
+    """Delete a cell; scratch_restore undoes it."""
     return await _writer(call, verbose=verbose).delete_cell(scratch_id, cell_id, if_version)
 
 
@@ -180,12 +180,15 @@ async def scratch_delete(call: CallContext, scratch_id: str) -> JsonObject:
 
 
 async def scratch_restore(
-    call: CallContext, scratch_id: str | None = None, verbose: bool = False
+    call: CallContext,
+    scratch_id: str | None = None,
+    cell_id: str | None = None,
+    verbose: bool = False,
 ) -> Page | JsonObject:
-    """Bring back a deleted or evicted pad; without scratch_id, list the trash."""
-    if scratch_id is None:
+    """Bring back a pad or a cell; without an id, list the trash."""
+    if scratch_id is None and cell_id is None:
         return await _service(call).list_trash(call)
-    return await _writer(call, verbose=verbose).restore_pad(scratch_id)
+    return await _writer(call, verbose=verbose).restore(scratch_id, cell_id)
 
 
 async def scratch_list(
@@ -243,7 +246,7 @@ async def scratch_namespace(
     migrate_scratchpads: bool = True,
     delete_scratchpads: bool = False,
 ) -> Page | JsonObject:
-    """List, create, rename or delete namespaces of pads."""
+    """Manage namespaces of pads."""
     given = {
         "namespace": namespace,
         "old_namespace": old_namespace,

@@ -19,7 +19,7 @@ from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, JsonObject
 from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
 from rolltop.toolsets.scratch.models.records import Cell, Draft, PadChange, PadWrite, SchemaEntry
-from rolltop.toolsets.scratch.service import cell_input, pads, schemas, validation_runner
+from rolltop.toolsets.scratch.service import cell_input, pads, schemas, undo, validation_runner
 from rolltop.toolsets.scratch.service.read_response import read_whole
 
 if TYPE_CHECKING:
@@ -94,11 +94,18 @@ class PadWriter:
         (pad_id,) = await self.service.find_ids(self.call, scratch_id)
         return await self._write(_Shown(), pads.update_pad, pad_id, change, if_version)
 
-    async def restore_pad(self, scratch_id: str) -> JsonObject:
-        """Restore a pad from the trash."""
-        (pad_id,) = await self.service.find_ids(self.call, scratch_id, trashed=True)
+    async def restore(self, scratch_id: str | None, cell_id: str | None) -> JsonObject:
+        """Restore a pad from the trash, or a deleted cell."""
+        find_ids, limits = self.service.find_ids, self.service.limits
+        pad_id = None
+        if scratch_id is not None:
+            (pad_id,) = await find_ids(self.call, scratch_id, trashed=cell_id is None)
+        if cell_id is not None:
+            given = cell_input.id_start(cell_id, "cell_id")
+            return await self._write(_Shown(one=True), undo.restore_cell, given, pad_id, limits)
+        assert pad_id is not None  # noqa: S101  # one of the two is given
         reads = self.service.pending_access_times(self.call.principal.user_id)
-        return await self._write(_Shown(), pads.restore_pad, pad_id, self.service.limits, reads)
+        return await self._write(_Shown(), pads.restore_pad, pad_id, limits, reads)
 
     async def append_cell(
         self, scratch_id: str, cell: CellInput, if_version: int | None

@@ -305,14 +305,12 @@ def find_ids(
     is filled up to an id, so that each tool answers as it does for a pad that is missing.
     """
     candidates = pad_rows.ids_starting(tx, scratch_id, _MAX_CANDIDATES, trashed=trashed)
-    pad_id = (
-        _only_id("scratch_id", scratch_id, candidates) or scratch_id + _NO_ID[len(scratch_id) :]
-    )
+    pad_id = only_id("scratch_id", scratch_id, candidates) or scratch_id + _NO_ID[len(scratch_id) :]
     known = cell_rows.outlines(tx, pad_id) if candidates and cell_ids else ()
     found: list[str] = []
     for given in cell_ids:
         some = [cell.cell_id for cell in known if cell.cell_id.startswith(given)]
-        found.append(_only_id("cell_id", given, some) or given)
+        found.append(only_id("cell_id", given, some) or given)
     if known and (unknown := [one for one in found if len(one) < ID_LENGTH]):
         raise cells_not_found(unknown)
     return [pad_id, *(one + _NO_ID[len(one) :] for one in found)]
@@ -325,7 +323,7 @@ def find_pad(tx: Tx, given: str) -> Pad:
     """
     for trashed, read in ((False, pad_rows.get_pad), (True, pad_rows.get_trashed)):
         found = pad_rows.ids_starting(tx, given, _MAX_CANDIDATES, trashed=trashed)
-        pad_id = _only_id("scratch_id", given, found)
+        pad_id = only_id("scratch_id", given, found)
         if pad_id is not None and (pad := read(tx, pad_id)) is not None:
             return pad
     raise _pad_not_found()
@@ -337,7 +335,7 @@ def find_cell(tx: Tx, given: str) -> tuple[str, str]:
     Raises NotFound, or INVALID_ID for the beginning of several ids.
     """
     found = cell_rows.ids_between(tx, *id_range(given), _MAX_CANDIDATES)
-    cell_id = _only_id("cell_id", given, found)
+    cell_id = only_id("cell_id", given, found)
     if cell_id is None:
         raise NotFound(
             f"There is no cell {given}", hint="scratch_list_cells shows the ids of a pad's cells."
@@ -490,7 +488,8 @@ def _update_cell(
     return PadWrite(pad, (cell,))
 
 
-def _only_id(what: str, given: str, found: Sequence[str]) -> str | None:
+def only_id(what: str, given: str, found: Sequence[str]) -> str | None:
+    """Return the one id of those that begin so, None of none. Raises INVALID_ID for several."""
     if len(found) > 1:
         raise InvalidArgument(
             f"{what} {given} is the beginning of several ids: {', '.join(found[:_MAX_CANDIDATES])}",

@@ -1,22 +1,65 @@
-"""Taking back what an operation did to pads and their cells."""
+"""Taking back what was done to pads and their cells: by an operation, or the deletion of a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
+from rolltop.core.db.types import canonical_id
+from rolltop.core.errors import NotFound
 from rolltop.core.fulltext import indexer
-from rolltop.core.journal import undo
-from rolltop.core.journal.history import Entry
-from rolltop.toolsets.scratch.models.records import PadLimits
+from rolltop.core.journal import history, undo
+from rolltop.core.journal.history import Entry, EntryFilter
+from rolltop.toolsets.scratch.models import SERVICE
+from rolltop.toolsets.scratch.models.records import PadLimits, PadWrite
 from rolltop.toolsets.scratch.service import pads
-from rolltop.toolsets.scratch.service.cell_input import measure_text
-from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+from rolltop.toolsets.scratch.service.cell_input import measure_text, require_room
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-from rolltop.toolsets.scratch.store.tables import namespaces
+from rolltop.toolsets.scratch.store.tables import cells, namespaces
+
+if TYPE_CHECKING:
+    from rolltop.toolsets.scratch.service.scratch_service import ScratchService
+
+
+def restore_cell(tx: Tx, given: str, scratch_id: str | None, limits: PadLimits) -> PadWrite:
+    """Put a deleted cell, given by the start of its id, back to its place in its pad.
+
+    Raises NotFound, INVALID_ID for the beginning of several ids, CAPACITY_LIMIT_REACHED.
+    """
+    pad_rows.lock_tenant(tx)
+    found = history.stream_entries(tx, EntryFilter(kind="cell", ref=given), heads_only=True)
+    known = {entry.ref for entry in found}
+    gone = sorted(known - cell_rows.pads_and_tags(tx, known).keys())
+    cell_id = pads.only_id("cell_id", given, gone) or given
+    last = [*history.latest_entries(tx, [("cell", cell_id)]).values()]
+    pad_id = _pad_of_deletion(last)
+    if pad_id is None or scratch_id not in {None, pad_id}:
+        raise _no_deleted_cell(given)
+    pad = pads.lock_pad(tx, pad_id)
+    require_room(pad.cell_count + 1, limits)
+    try:
+        _put_back(tx, last, history.read_texts(tx, history.text_digests(last)), limits)
+    except undo.UndoConflict:  # its text is no longer kept
+        raise _no_deleted_cell(given) from None
+    return PadWrite(pads.get_pad(tx, pad_id), tuple(cell_rows.get_cells(tx, pad_id, [cell_id])))
+
+
+def _pad_of_deletion(entries: Sequence[Entry]) -> str | None:
+    """Return the pad of the cell that the entries deleted; None if they deleted none."""
+    for change in (change for entry in entries for change in entry.changes):
+        if change["table"] == cells.name and change["after"] is None:
+            return canonical_id(change["before"]["scratch_id"])
+    return None
+
+
+def _no_deleted_cell(given: str) -> NotFound:
+    return NotFound(
+        f"There is no deleted cell {given}",
+        hint="Cells are kept for 30 days; those of a deleted pad come back with it, by scratch_id.",
+    )
 
 
 def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
@@ -24,7 +67,14 @@ def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[
 
     Raises UndoConflict. A namespace that the operation made stays while a pad is in it.
     """
+    service: ScratchService = app.load_service(SERVICE)
     pad_rows.lock_tenant(tx)
+    _put_back(tx, entries, texts, service.limits)
+
+
+def _put_back(
+    tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str], limits: PadLimits
+) -> None:
     others = [change for entry in entries for change in entry.changes if _is_of_namespace(change)]
     things = [
         replace(entry, changes=[one for one in entry.changes if not _is_of_namespace(one)])
@@ -34,7 +84,6 @@ def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[
     named = dict.fromkeys(entry.ref for entry in things if entry.kind == "pad")
     owners = named | _pads_of(tx, cell_ids)
     undo.take_back(tx, things, texts)
-    limits = app.service(ScratchService).limits
     for scratch_id in owners | _pads_of(tx, cell_ids):
         _settle_pad(tx, scratch_id, cell_ids, limits, is_new_version=scratch_id in named)
     for change in others:
