@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.dispatch import error_answer, internal_error
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidText, Unavailable
 from rolltop.toolsets.notes import TOOLSET
+from rolltop.toolsets.notes.models import Content, NewNote
+from rolltop.toolsets.notes.store.notebooks import Notebook
 
 if TYPE_CHECKING:
+    from rolltop.core.db import Tx
     from rolltop.core.errors import RolltopError
     from tests.toolsets.notes.caller import Caller
 
@@ -114,3 +117,16 @@ def test_what_is_refused_for_every_toolset_has_its_category_here(local: Caller) 
             *("category", "code", "message", "details", "resolution_hint", "http_status")
         }
         assert "secret" not in answer.text
+
+
+def test_a_tag_of_any_length_from_elsewhere_is_kept_and_found(mine: Caller) -> None:
+    long = "".join(map(chr, range(0x4E00, 0x4E00 + 2_000)))
+
+    def create(tx: Tx) -> str:
+        new = NewNote(Content("storm", (long, "short")))
+        return Notebook(tx).create([new], source="import")[0].id
+
+    note = mine.desk.database.write_sync(mine.scope, create)
+    assert mine.get(note)["tags"] == [long, "short"]
+    assert mine.listed(q=f"storm tag:{long}") == mine.listed(tags=["short"]) == [note]
+    assert mine.listed(q=f"storm tag:{long[:-1]}") == []

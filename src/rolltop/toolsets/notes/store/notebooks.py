@@ -58,6 +58,7 @@ from rolltop.toolsets.notes.store.tables import (
 _BATCH_SIZE: Final = 100
 _TITLE_SCAN_CHARACTERS: Final = 10_000
 _MAX_VERSIONS_ITERATED: Final = 50
+_MAX_INDEXED_TAG: Final = 500
 _n: Final = notes.c
 _t: Final = note_texts.c
 _v: Final = note_versions.c
@@ -485,8 +486,13 @@ def purge_history(tx: Tx, retention: float) -> int:
 
 
 def fold_tag(tag: str) -> str:
-    """Normalize a tag for comparison: case and composition don't count."""
-    return unicodedata.normalize("NFC", tag).casefold()
+    """Normalize a tag for comparison: case and composition don't count.
+
+    Of one that is too long for PostgreSQL's index, as a backend or a file may have it, the hash.
+    """
+    folded = unicodedata.normalize("NFC", tag).casefold()
+    is_short = len(folded) <= _MAX_INDEXED_TAG
+    return folded if is_short else hashlib.sha256(folded.encode()).hexdigest()
 
 
 def _title(text: str) -> str:
