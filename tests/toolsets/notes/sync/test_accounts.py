@@ -11,11 +11,13 @@ from rolltop.toolsets.notes.models import LOCAL_ACCOUNT, Content, NewNote
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.sync import service
 from rolltop.toolsets.notes.sync.connection import SyncRecord
-from tests.desks import make_desk
+from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
 from tests.toolsets.notes.sync.device import EMAIL
 
 if TYPE_CHECKING:
+    import pytest
+
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.core.principal import Principal
@@ -124,6 +126,28 @@ def test_a_backend_that_is_away_is_asked_again_ever_more_rarely(
     served.simperium.faults.clear()
     sync_due(desk)
     assert served.simperium.served["index"] == 1
+
+
+def test_a_fault_ends_one_account_s_sync_alone_and_it_waits(
+    database: Database,
+    default: Principal,
+    served: Served,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def divide(*_arguments: object, **_named: object) -> float:
+        return 1 / 0
+
+    desk = make_desk(database, settings=settings_of(served))
+    monkeypatch.setattr(service, "pull_changes", divide)
+    sync_due(desk)
+    account = database.read_sync(default, notebooks.get_account, notebooks.account_key(EMAIL))
+    assert account is not None
+    record = SyncRecord.from_account(account)
+    assert (account.status, account.error_count, record.error) == ("error", 1, "INTERNAL_ERROR")
+    assert record.next_at == clock.now.timestamp() + 600
+    error = call_tool(desk, default, "note_manage", action="sync").structured["error"]
+    assert (error["category"], error["code"]) == ("INTERNAL", "INTERNAL_ERROR")
 
 
 def test_a_sync_that_fails_is_counted_by_its_code(

@@ -16,6 +16,7 @@ from rolltop.core.accounts import ensure_default_user
 from rolltop.core.addresses import full_address
 from rolltop.core.context import AppContext, ProgressCallback, ignore_progress
 from rolltop.core.db import SYSTEM, Tx
+from rolltop.core.dispatch import internal_error
 from rolltop.core.errors import RolltopError
 from rolltop.core.principal import Principal
 from rolltop.core.settings import Settings
@@ -132,6 +133,8 @@ async def run_sync(
         return SyncOutcome(counts, "syncing")
     except RolltopError as error:
         failure = error
+    except Exception as error:  # noqa: BLE001  # this account waits, and the others' syncs go on
+        failure = internal_error(error)
     except BaseException:
         await connection.write(_abandon_lease, connection.holder)
         raise
