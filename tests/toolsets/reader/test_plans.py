@@ -289,6 +289,23 @@ def test_no_word_of_the_query_occurs(two: Shelf) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "word"),
+    [("how does caching work", "Cache"), ("policies", "policy"), ("running", "runs")],
+)
+def test_where_no_word_of_the_query_occurs_one_with_another_ending_is_found(
+    shelf: Shelf, query: str, word: str
+) -> None:
+    for n in range(55):
+        shelf.put(f"guides/{n:02}.md", f"# Guide {n}\n\n{FILLER}")
+    shelf.put("guides/zz.md", f"# D\n\n## One\n\nNone.\n\n## Two\n\nA {word} is here.\n")
+    answer = shelf.ok("read_plan", file_paths=["guides"], query=query, budget_tokens=200)
+    assert answer["sections"][0]["title"] == "Two"
+    answer = shelf.ok("read_plan", file_paths=["guides/zz.md"], query=query, budget_tokens=200)
+    assert answer["sections"][0]["title"] in {"D", "Two"}
+    assert "note" not in answer
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         {"file_paths": [], "query": "a", "budget_tokens": 300},

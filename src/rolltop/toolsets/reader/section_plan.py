@@ -22,6 +22,7 @@ from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext.analyzer import uses_pairs
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
+from rolltop.core.fulltext.stemmer import stem
 from rolltop.documents.extractors import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
@@ -41,7 +42,7 @@ _SEARCHED_BYTES: Final = 1 << 20
 
 _GLOB: Final = re.compile(r"[*?\[{\\,]")
 _WORD: Final = re.compile(r"\w+")
-_MIN_PLURAL_LENGTH: Final = 3
+_MIN_WORD_LENGTH: Final = 3
 _MAX_TERMS: Final = 32
 _MAX_HITS: Final = 200_000
 _TITLE_WEIGHT: Final = 2.0
@@ -160,7 +161,8 @@ def _count_terms(
         else:
             return -1
     path = _fold(normalize("NFC", entry.relative))
-    return sum((term in path) + (term in text) for term in terms)
+    forms = (term if term in text or term in path else _base_form(term) for term in terms)
+    return sum((form in path) + (form in text) for form in forms)
 
 
 def query_terms(query: str) -> list[str]:
@@ -174,8 +176,16 @@ def query_terms(query: str) -> list[str]:
         for word in (_pairs("".join(run)) if in_pairs else _WORD.findall("".join(run)))
     ]
     content = [word for word in words if not is_function_word(word)] or words
-    stems = (w[:-1] if len(w) > _MIN_PLURAL_LENGTH and w.endswith("s") else w for w in content)
+    stems = (w[:-1] if len(w) > _MIN_WORD_LENGTH and w.endswith("s") else w for w in content)
     return list(dict.fromkeys(stems))[:_MAX_TERMS]
+
+
+def _base_form(term: str) -> str:
+    """Return how words begin that differ from a term by their endings alone."""
+    found = stem(term)
+    if len(found) < _MIN_WORD_LENGTH:
+        return term
+    return f"{found[:-1]}y" if found.endswith("i") else found
 
 
 def _pairs(run: str) -> list[str]:
@@ -377,8 +387,13 @@ def _candidates(
     text, spans = _composed_spans(document)
     lowered = _fold(text)
     titles = _fold("\n".join(span.title for span in spans))
-    starts = {term: _word_starts(lowered, term) for term in terms}
-    hits = {term: found for term, found in starts.items() if found or term in titles}
+    hits: dict[str, list[int]] = {}
+    for term in terms:
+        for form in (term, _base_form(term)):  # the words as they are, before others of the same
+            found = _word_starts(lowered, form)
+            if found or _is_in_title(form, titles):
+                hits[form] = found
+                break
     own = _score_spans(_own_spans(text, spans), hits)
     for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):
         yield _SectionCandidate(document, place, at, *scores, tool)
