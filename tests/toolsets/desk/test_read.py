@@ -105,7 +105,8 @@ def test_a_note_in_the_trash_and_one_deleted_for_good_say_how_they_come_back(
     mine.call("note_manage", action="delete_permanently", id=note["id"], local_version=2)
     erased = mine.read(note["uri"])
     assert erased["text"] == NOTE
-    assert "restore: note_manage with action restore and version 2" in erased["became"]
+    restore = "restore: note_manage with action restore and version 2"
+    assert erased["became"] == f"deleted for good ({restore})"
 
 
 def test_a_pad_lists_its_cells_and_a_cell_shows_its_pad(mine: Reader) -> None:

@@ -51,7 +51,7 @@ async def open_note(call: CallContext, address: Address) -> Opened:
             f"deleted for good (restore: note_manage with action restore and version {newest})"
         )
     now = data["local_version"]
-    if data["trash"]:
+    if data["trash"] and not became:
         became.append("deleted (restore: note_manage with action untrash)")
     if address.version and int(address.version) != now:
         try:
