@@ -94,6 +94,16 @@ def test_cells_and_pads_are_added_and_deleted(site: Site, ann: Visitor) -> None:
     assert agent("scratch_list")["scratchpads"] == []
 
 
+def test_a_cell_that_an_agent_changed_meanwhile_is_not_deleted(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "one"})
+    form = ann.get(f"/pads/{pad_id}").form(f"/pads/{pad_id}/manage")
+    cell = {"language": "md", "content": "two"}
+    agent("scratch_replace_cell", scratch_id=pad_id, cell_id=cell_id, cell=cell)
+    assert ann.submit(form, action="delete_cell").status == 409
+    assert agent("scratch_read", scratch_id=pad_id)["scratchpad"]["cells"][0]["content"] == "two"
+
+
 def test_a_cells_address_leads_to_its_pad(site: Site, ann: Visitor) -> None:
     pad_id, (cell_id,) = new_pad(site.agent(), {"language": "md", "content": "text"})
     page = ann.get(f"/cells/{cell_id}")

@@ -84,6 +84,19 @@ def test_every_field_is_changed_and_cleared(site: Site, ann: Visitor) -> None:
     assert (page.status, "is no member" in page.text) == (400, True)
 
 
+def test_a_card_of_what_an_agent_changed_meanwhile_is_a_conflict(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="Ship it")["data"]["task_id"]
+    form = ann.get("/tasks").form(f"/tasks/{task_id}")
+    agent("update_task", task_id=task_id, title="Ship none of it")
+    assert ann.submit(form, action="complete").status == 409
+    assert agent("get_task", task_id=task_id)["data"]["status"] == "pending"
+    ann.submit(ann.get("/tasks").form(f"/tasks/{task_id}"), action="complete")
+    assert agent("get_task", task_id=task_id)["data"]["status"] == "completed"
+    ann.submit(ann.get("/tasks").form(f"/tasks/{task_id}"), action="reopen")
+    assert agent("get_task", task_id=task_id)["data"]["status"] == "pending"
+
+
 def test_criteria_and_evidence_are_shown_changed_and_checked(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     note = agent("note_save", text="measured: 12 ms")

@@ -161,7 +161,10 @@ async def manage_pad(visit: Visit) -> Response:
             await visit.call("scratch_restore", scratch_id=pad_id)
         case "delete_cell":
             await visit.call(
-                "scratch_delete_cell", scratch_id=pad_id, cell_id=form.get("cell_id", "")
+                "scratch_delete_cell",
+                scratch_id=pad_id,
+                cell_id=form.get("cell_id", ""),
+                if_version=parse_number(form.get("version", "")),
             )
         case "title":
             metadata = {"title": form.get("title", "").strip() or None}
