@@ -102,6 +102,21 @@ def test_an_undo_says_of_each_operation_why_it_is_passed_over(site: Site, ann: V
     assert f"{second}: all that it changed is as it was before it already" in page.text
 
 
+def test_links_and_namespaces_are_taken_back_too(site: Site, ann: Visitor) -> None:
+    claude = site.agent()
+    note, task = claude("note_save", text="a"), claude("add_task", title="b")["data"]
+    ends = {"from": note["uri"], "to": task["uri"]}
+    claude("desk_link", **ends, relation="implements")
+    claude("desk_link", **{**ends, "from": "https://example.org/a"}, relation="relates")
+    claude("scratch_namespace", action="create", namespace="empty")
+    for number, uri in ((5, ""), (4, "https://example.org/a"), (3, note["uri"])):
+        page = ann.get(undo_link(ann.get("/journal"), f"Undo change {number}"))
+        assert uri in page.text
+        assert ann.submit(page.form("/undo")).status == 200
+    assert "links" not in claude("desk_read", uri=task["uri"])
+    assert claude("scratch_namespace", action="list")["namespaces"] == []
+
+
 def test_an_undo_that_later_work_depends_on_says_why_not(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     task = agent("add_task", title="first")["data"]["task_id"]

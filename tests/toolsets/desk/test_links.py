@@ -183,7 +183,8 @@ def test_links_are_told_in_the_journal_and_undone(call: Call) -> None:
     assert links(call, at["task"]) == []
     (undone, *_) = call("desk_history")["changes"]
     assert undone["summary"] == f"unlinked: implements {at['task']}"
-    call("desk_undo", operation=undone["operation"])
+    again = call("desk_undo", operation=undone["operation"])
+    assert again["undone"] == [at["note"]]
     assert links(call, at["task"]) == [("implemented_by", at["note"], "A note")]
 
 

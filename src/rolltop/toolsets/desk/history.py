@@ -13,6 +13,7 @@ from rolltop.core.addresses import (
     Address,
     AddressText,
     parse_address,
+    record_address,
     short_id,
     show_address,
 )
@@ -170,6 +171,13 @@ def uri_of(entry: Entry) -> AddressText | None:
         return None
     version = "" if entry.version_after is None else str(entry.version_after)
     return Address(cast("Kind", entry.kind), short_id(entry.ref), version=version).text
+
+
+def thing_address(entry: Entry) -> str | None:
+    """Return the address of what an entry is of: of a link, where it begins."""
+    if entry.kind in RECORD_KINDS:
+        return record_address(cast("Kind", entry.kind), entry.ref)
+    return _describe_link(entry).get("uri") if entry.kind == "link" else None
 
 
 def find_gone(tx: Tx, address: Address) -> Opened | None:

@@ -15,7 +15,6 @@ from rolltop.core.addresses import (
     RECORD_KINDS,
     full_address,
     parse_address,
-    record_address,
     show_address,
 )
 from rolltop.core.arguments import require_storable, value_preview
@@ -243,13 +242,12 @@ class DeskService:
             undone = await call.write(undo.undo, self._app, wanted, dry_run=dry_run)
         except undo.Tried as tried:
             undone = tried.undone
-        things = list(dict.fromkeys(entry.thing for entry in undone.entries))
         if not dry_run:
-            for kind, ref in things:
+            for kind, ref in dict.fromkeys(entry.thing for entry in undone.entries):
                 if kind in RECORD_KINDS:
                     uri = full_address(cast("Kind", kind), ref)
                     self._app.notify_changed(call.principal, uri)
-        return _undo_answer(call, undone, things, dry_run=dry_run)
+        return _undo_answer(call, undone, dry_run=dry_run)
 
 
 def _describe(tx: Tx, app: AppContext, opened: Opened) -> tuple[JsonObject, list[JsonObject]]:
@@ -280,17 +278,12 @@ def _parse_wanted(
     return EntryFilter(operation=digits, client=actor)
 
 
-def _undo_answer(
-    call: CallContext, undone: Undone, things: list[tuple[str, str]], *, dry_run: bool
-) -> UndoAnswer:
-    answer: UndoAnswer = {
-        "undone": [
-            record_address(cast("Kind", kind), ref) for kind, ref in things if kind in RECORD_KINDS
-        ],
-    }
+def _undo_answer(call: CallContext, undone: Undone, *, dry_run: bool) -> UndoAnswer:
+    shown = dict.fromkeys(map(history.thing_address, undone.entries))
+    answer: UndoAnswer = {"undone": [uri for uri in shown if uri is not None]}
     if dry_run:
         answer["dry_run"] = True
-    elif things:
+    elif undone.entries:
         answer["operation"] = history.short_operation(call.principal.operation)
     if undone.skipped:
         answer["skipped"] = [

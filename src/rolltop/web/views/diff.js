@@ -102,8 +102,9 @@ function undoer(operation, sequence) {
       say(`Change ${sequence} was undone.`);
     });
     const things = element("ul", {}, tried.undone.map((uri) => element("li", {}, uri)));
-    const text = tried.undone.length ? "These would be put back as they were:" : `Nothing is left to take back. ${skipped}`;
-    const asked = element("div", { className: "asked" }, text, things, tried.undone.length ? take : null, " ", leave);
+    const isAnything = tried.undone.length || !skipped; // a namespace has no address
+    const text = isAnything ? "These would be put back as they were:" : `Nothing is left to take back. ${skipped}`;
+    const asked = element("div", { className: "asked" }, text, things, isAnything ? take : null, " ", leave);
     undo.replaceWith(asked);
     asked.querySelector("button").focus();
   });
