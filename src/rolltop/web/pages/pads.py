@@ -61,7 +61,7 @@ async def show_pad(visit: Visit) -> Response:
     ]
     diagnostics = await _find_diagnostics(visit, pad["scratch_id"], invalid)
     background = await read_background(visit, f"rolltop://pad/{pad['scratch_id']}")
-    if background["changes"]:
+    if visit.offers("desk_history"):
         refs = [pad["scratch_id"], *(cell["cell_id"] for cell in pad.get("cells", ()))]
         background["changes"] = await visit.read(_read_changes, refs)
     metadata: JsonObject = pad.get("metadata") or {}
