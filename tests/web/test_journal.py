@@ -38,6 +38,11 @@ def test_search_works_by_a_form_alone(site: Site, ann: Visitor) -> None:
     assert "Photograph a kingfisher" in page.text
     assert "claude" in page.text
     assert "Nothing has these words" in ann.get("/search?q=zzqx").text
+    notes = agent("note_list")["items"]
+    newer = agent("note_save", text="More about kingfishers")
+    agent("desk_link", **{"from": newer["uri"], "relation": "supersedes", "to": notes[0]["uri"]})
+    text = " ".join(ann.get("/search?q=kingfishers").text.split())
+    assert f"superseded by {newer['uri']}" in text
 
 
 def test_an_undo_shows_what_it_would_do_and_then_does_it(site: Site, ann: Visitor) -> None:
