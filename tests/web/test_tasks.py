@@ -126,6 +126,18 @@ def test_criteria_and_evidence_are_shown_changed_and_checked(site: Site, ann: Vi
     assert not {"acceptance", "evidence", *switches} & task.keys()
 
 
+def test_lists_say_which_evidence_broke(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="measured: 12 ms")
+    for title in ("Make it fast", "Keep it fast"):
+        task_id = agent("add_task", title=title, evidence=[note["uri"]])["data"]["task_id"]
+    agent("complete_task", task_id=task_id)
+    assert "evidence" not in ann.get("/tasks").text
+    agent("note_save", id=note["id"], local_version=1, text="measured: 40 ms")
+    for path in ("/tasks", "/tasks/table"):
+        assert ann.get(path).text.count("evidence changed") == 2
+
+
 def test_a_criterion_of_two_lines_stays_one(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     both = ["fast:\nbelow 20 ms", "said in the docs"]

@@ -9,11 +9,14 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from rolltop.core.context import CallContext
 from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.tasks import TOOLSET, assignees
+from rolltop.toolsets.tasks.evidence import mark_tasks
+from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
@@ -41,7 +44,12 @@ async def show_board(visit: Visit) -> Response:
     service: TaskService = visit.app.load_service(TOOLSET.service)
     project = visit.argument("project")
     visit.require("list_tasks")
-    columns, blockers = await visit.read(_read_board, service, project)
+    found, blockers = await visit.read(_read_board, service, project)
+    call = CallContext(visit.app, visit.principal, "list_tasks", 0)
+    columns = [
+        Column(name, title, total, [task.data for task in await mark_tasks(call, tasks)])
+        for name, title, total, tasks in found
+    ]
     done = await visit.call(
         "list_tasks", status="completed", project=project or ALL_PROJECTS, limit=_MAX_DONE
     )
@@ -51,15 +59,16 @@ async def show_board(visit: Visit) -> Response:
 
 def _read_board(
     tx: Tx, service: TaskService, project: str
-) -> tuple[list[Column], Mapping[str, str]]:
+) -> tuple[list[tuple[str, str, int, list[Task]]], Mapping[str, str]]:
+    """Return each column, with its tasks, and the titles of what others wait for."""
     found = service.list_open(tx, project, ready=_MAX_CARDS, limit=_MAX_CARDS)
     pending, completed = overview.count_tasks(tx, project)
     ready = pending - found.begun_count - found.blocked_count
     columns = [
-        Column("ready", "Ready", ready, [task.data for task in found.ready]),
-        Column("in_work", "In work", found.begun_count, [task.data for task in found.begun]),
-        Column("blocked", "Blocked", found.blocked_count, [task.data for task in found.blocked]),
-        Column("done", "Done", completed, []),
+        ("ready", "Ready", ready, found.ready),
+        ("in_work", "In work", found.begun_count, found.begun),
+        ("blocked", "Blocked", found.blocked_count, found.blocked),
+        ("done", "Done", completed, list[Task]()),
     ]
     return columns, found.blockers
 
