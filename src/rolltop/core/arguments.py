@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from keyword import iskeyword
 from typing import Annotated, Any, Final, cast, get_type_hints
 from urllib.parse import unquote
@@ -224,11 +224,10 @@ class Parameters:
         """
         if not isinstance(given, dict):
             raise self._error(f"arguments must be an object; got {value_preview(given)}")
-        sent = cast("dict[str, Any]", given)
-        adapt = self._tool.adapt
-        named = self._canonicalize_names(adapt(sent) if adapt else sent)
+        reader = _ValueReader()
         try:
-            arguments = self._read_values(named)
+            sent = self._adapt(cast("dict[str, Any]", given), reader)
+            arguments = self._read_values(self._canonicalize_names(sent), reader)
             self._check_missing(arguments)
             self._model.model_validate(arguments)
         except ValidationError as error:
@@ -238,6 +237,29 @@ class Parameters:
             raise self._error("arguments are nested too deeply") from None
         self._check_action(arguments)
         return arguments
+
+    def _adapt(self, given: dict[str, Any], reader: _ValueReader) -> dict[str, Any]:
+        """Return the arguments as the tool adapts them, which sees no JSON text of its objects."""
+        if self._tool.adapt is None:
+            return given
+        declared = self.short_schema["properties"]
+        return self._tool.adapt(
+            {
+                name: self._read(name, partial(reader.from_text, value, declared[name]))
+                if isinstance(value, str) and name in declared
+                else value
+                for name, value in given.items()
+            }
+        )
+
+    def _read(self, name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401  # a parameter's value
+        """Return what is read of a parameter. Raises InvalidArgument."""
+        try:
+            return read()
+        except _Unreadable as failure:
+            fault = self._tool.argument_errors.get(name)
+            code = fault.code if fault and VALUE in fault.when else None
+            raise self._error(f"{name} {failure}", code=code, name=name) from None
 
     def _canonicalize_names(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments under their own names, nulls of optional ones left out."""
@@ -251,26 +273,22 @@ class Parameters:
                 arguments[own] = value
         return arguments
 
-    def _read_values(self, named: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_values(self, named: Mapping[str, Any], reader: _ValueReader) -> dict[str, Any]:
         """Return the values in the types that are declared, empty ones of optional ones left out.
 
         Raises:
             RecursionError: they are nested too deeply.
 
         """
-        reader = _ValueReader()
         declared = self.short_schema["properties"]
         arguments: dict[str, Any] = {}
         for name, value in named.items():
             optional = not self._fields[name].is_required()
             if value == "" and optional and name not in self._tool.blank_values:
                 continue
-            try:
-                arguments[name] = _read_id(name, reader.read(value, declared[name]))
-            except _Unreadable as failure:
-                fault = self._tool.argument_errors.get(name)
-                code = fault.code if fault and VALUE in fault.when else None
-                raise self._error(f"{name} {failure}", code=code, name=name) from None
+            arguments[name] = _read_id(
+                name, self._read(name, partial(reader.read, value, declared[name]))
+            )
         return arguments
 
     def _canonical_name(self, name: str, given: Mapping[str, Any]) -> str:
@@ -389,7 +407,7 @@ class _ValueReader:
         if depth > _MAX_DEPTH:
             raise RecursionError
         if isinstance(value, str):
-            value = self._from_text(value, part)
+            value = self.from_text(value, part)
         if part.get("type") == "array" and not isinstance(value, list):
             value = self._list_one(value, part.get("items", {}))
         if isinstance(value, float):
@@ -411,7 +429,7 @@ class _ValueReader:
         """Return a list of the value where it can only be meant as its one entry."""
         kind = items.get("type")
         if isinstance(value, str) and kind != "string":
-            value = self._from_text(value, items)
+            value = self.from_text(value, items)
         if isinstance(value, str):
             plain = value.strip() and not _SEVERAL.search(_BRACES.sub("", value))
             return [value] if plain and kind == "string" else value
@@ -434,7 +452,7 @@ class _ValueReader:
             )
         return values
 
-    def _from_text(self, text: str, part: JsonObject) -> Any:  # noqa: ANN401  # any JSON value
+    def from_text(self, text: str, part: JsonObject) -> Any:  # noqa: ANN401  # any JSON value
         """Return what a text stands for where a text is not what is asked for."""
         kinds = [choice.get("type", "string") for choice in part.get("anyOf", [part])]
         if "string" in kinds:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.desks import answer_of
+from tests.desks import answer_of, call_tool
 from tests.toolsets.scratch.caller import cell
 
 if TYPE_CHECKING:
@@ -37,6 +37,40 @@ def test_a_cells_fields_stand_beside_the_rest(mine: Caller) -> None:
     assert 'Unknown argument "content"' in error["message"]
     error = mine.fails("scratch_append_cell", scratch_id=pad, content="b")
     assert error["message"].startswith("cell.language is required")
+
+
+def test_a_null_beside_the_rest_is_left_out(mine: Caller) -> None:
+    pad = mine.pad(title=None, description="", content=None, language=None)
+    assert mine.read(pad)["metadata"] == {}
+    nulls = {"json_schema": None, "metadata": None, "tags": "", "validate": None}
+    mine.ok("scratch_append_cell", scratch_id=pad, language="txt", content="a", **nulls)
+    mine.ok("scratch_append_cell", scratch_id=pad, cell=cell("b"), content=None)
+    ends = {"line_start": None, "line_end": None, "text": None}
+    one, other = mine.cell_ids(pad)
+    mine.ok("scratch_edit_cell", scratch_id=pad, cell_id=one, old="a", new="c", **ends)
+    edits = [{"old": "b", "new": "d"}]
+    mine.ok("scratch_edit_cell", scratch_id=pad, cell_id=other, edits=edits, old=None)
+    assert mine.contents(pad) == ["c", "d"]
+
+
+def test_a_blank_label_removes_the_pads_own(mine: Caller) -> None:
+    pad = mine.pad(title="t", description="d", summary="s")
+    mine.ok("scratch_update", scratch_id=pad, title="", summary="", metadata={"summary": "u"})
+    assert mine.read(pad)["metadata"] == {"description": "d", "summary": "u"}
+
+
+def test_objects_beside_the_rest_may_be_json_text(mine: Caller) -> None:
+    pad = mine.pad(title="t", metadata='{"owner": "me"}')
+    assert mine.read(pad)["metadata"] == {"title": "t", "owner": "me"}
+    for name, schema in (("one", '{"type": "array"}'), ("two", '{"schema": {"type": "array"}}')):
+        sent = {"action": "upsert", "scratch_id": pad, "name": name, "schema": schema}
+        kept = answer_of(mine.desk, mine.scope, "scratch_schema", **sent)["schema"]
+        assert (kept["name"], kept["schema"]) == (name, {"type": "array"})
+    error = mine.fails("scratch_update", scratch_id=pad, title="u", metadata="{")
+    assert error["message"].startswith("metadata must be an object")
+    sent = {"action": "upsert", "scratch_id": pad, "schema": {"name": "a", "schema": True}}
+    refused = call_tool(mine.desk, mine.scope, "scratch_schema", name="b", **sent)
+    assert 'Unknown argument "name"' in refused.structured["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -360,3 +360,4 @@ def test_a_plan_takes_titles_alone_and_what_its_tasks_share(mine: Caller) -> Non
     error = mine.fails("add_task", tasks=["a"], blocked_by=[parent])
     assert "blocked_by" in error["error"]
     assert mine.code("add_task", tasks=[" "]) == "TITLE_REQUIRED"
+    assert len(mine.ok("add_task", tasks='["c", {"title": "d"}]')) == 2

@@ -11,6 +11,7 @@ from rolltop.toolsets.scratch.models import LABEL_KEYS, JsonObject
 _CELL_FIELDS: Final = ("content", "language", "validate", "json_schema")
 """Those that a pad does not have."""
 _EDIT_FIELDS: Final = ("old", "new", "all", "line_start", "line_end", "text")
+_SCHEMA_LABELS: Final = ("name", "description")
 _SCHEMA_WORDS: Final = frozenset(
     ("type", "properties", "items", "enum", "const", "allOf", "anyOf", "oneOf", "not", "$ref",
      "$schema", "$defs")
@@ -19,13 +20,18 @@ _SCHEMA_WORDS: Final = frozenset(
 
 
 def join_labels(given: JsonObject) -> JsonObject:
-    """Put a title, a description and a summary into the metadata, where they win."""
-    labels = {name: given[name] for name in LABEL_KEYS if given.get(name)}
+    """Put a title, a description and a summary into the metadata, where they win.
+
+    A blank one removes what the pad has, unless the metadata says another.
+    """
+    labels = {name: given[name] for name in LABEL_KEYS if given.get(name) is not None}
+    rest = {name: value for name, value in given.items() if name not in LABEL_KEYS}
     metadata: Any = given.get("metadata") or {}
     if not labels or not isinstance(metadata, dict):
-        return given
-    rest = {name: value for name, value in given.items() if name not in LABEL_KEYS}
-    return {**rest, "metadata": {**metadata, **labels}}
+        return rest  # of metadata that is no object it is said what it must be
+    blank = {name: None for name, value in labels.items() if value == ""}
+    own = {name: value for name, value in labels.items() if name not in blank}
+    return {**rest, "metadata": {**blank, **metadata, **own}}
 
 
 def join_pad(given: JsonObject) -> JsonObject:
@@ -42,13 +48,16 @@ def wrap_schema(given: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def join_schema(given: JsonObject) -> JsonObject:
-    """Put a schema's name and description beside it, where the schema was sent bare."""
+    """Put a schema's name and description, where they stand beside it, into its entry."""
     entry = wrap_schema(given.get("schema"))
-    if entry is given.get("schema"):
-        return given
-    own = {name: given[name] for name in ("name", "description") if given.get(name)}
-    rest = {name: value for name, value in given.items() if name not in own}
-    return {**rest, "schema": {**own, **entry}}
+    named = cast("JsonObject", entry if isinstance(entry, dict) else dict.fromkeys(_SCHEMA_LABELS))
+    own = {name: given[name] for name in _SCHEMA_LABELS if given.get(name) and name not in named}
+    rest = {
+        name: value
+        for name, value in given.items()
+        if name not in _SCHEMA_LABELS or (value and name not in own)
+    }
+    return {**rest, "schema": {**own, **entry}} if isinstance(entry, dict) else rest
 
 
 def _join(
@@ -60,12 +69,16 @@ def _join(
     as_list: bool,
 ) -> JsonObject:
     """Put fields, one of the needed among them, into the argument `whole` that is not given."""
-    if given.get(whole):
-        return given
-    if any(given[name] and canonical_names(name, (whole,), PARAMETER_SYNONYMS) for name in given):
+    is_given = bool(given.get(whole))
+    if is_given and None not in given.values():
         return given
     meant = {name: canonical_names(name, fields, FIELD_SYNONYMS)[:1] for name in given}
-    parts = {name: value for name, value in given.items() if meant[name] and value is not None}
+    given = {name: value for name, value in given.items() if value is not None or not meant[name]}
+    if is_given or any(
+        given[name] and canonical_names(name, (whole,), PARAMETER_SYNONYMS) for name in given
+    ):
+        return given
+    parts = {name: value for name, value in given.items() if meant[name]}
     if not any(meant[name][0] in needed for name in parts):
         return given
     rest = {name: value for name, value in given.items() if name not in parts}

@@ -338,6 +338,12 @@ _CHECK_HINTS: Final[dict[str, str]] = dict.fromkeys(
     ("content", "text", "code", "language"),
     "scratch_append_cell with validate true in its cell keeps a text and checks it.",
 )
+_SCHEMA_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("name", "schema_name"), "Action list shows the id of each name; schema holds the name to keep."
+)
+_FIND_HINTS: Final[dict[str, str]] = dict.fromkeys(
+    ("query", "q", "search"), "scratch_search finds pads by their words."
+)
 
 _reading: Final = partial(
     Tool, is_read_only=True, idempotent=True, accepts_max_tokens=True, accepts_cursor=True
@@ -401,7 +407,13 @@ TOOLS: Final = (
         accepts_max_tokens=True,
         accepts_cursor=True,
     ),
-    _reading("scratch_list", scratch_list, "List scratchpads", PadListAnswer),
+    _reading(
+        "scratch_list",
+        scratch_list,
+        "List scratchpads",
+        PadListAnswer,
+        argument_hints=_FIND_HINTS,
+    ),
     _reading("scratch_list_tags", scratch_list_tags, "List tags", TagsAnswer),
     _reading(
         "scratch_validate",
@@ -424,6 +436,7 @@ TOOLS: Final = (
         "Schemas of a scratchpad",
         accepts_idempotency_key=True,
         adapt=join_schema,
+        argument_hints=_SCHEMA_HINTS,
         aliases=_SCHEMA_ALIASES,
         actions=Actions("action", ("list", "get")),
     ),
