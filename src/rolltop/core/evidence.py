@@ -62,7 +62,8 @@ async def resolve_evidence(call: CallContext, uri: str, *, strictly: bool = Fals
     try:
         record_id, digest = await import_object(path)(call, address, strictly=strictly)
     except InvalidArgument as refused:
-        raise InvalidArgument(refused.message, hint=refused.hint) from None
+        message = f"evidence {value_preview(given)}: {refused.message}"
+        raise InvalidArgument(message, hint=refused.hint) from None
     except RolltopError as missing:
         if isinstance(missing, Unavailable | DeadlineExceeded):
             raise

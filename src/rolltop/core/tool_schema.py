@@ -92,17 +92,19 @@ def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
 
 
 def _shorten(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
-    """Return a schema without descriptions and without the fields of `next`."""
+    """Return a schema without descriptions, the fields of `next`, and types that values imply."""
     if isinstance(schema, list):
         return [_shorten(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     if schema == {"$ref": f"#/$defs/{NextCall.__name__}"}:
         return {"type": "object"}
+    whole = cast("JsonObject", schema)
+    needless = {"description", "type"} if {"const", "enum"} & whole.keys() else {"description"}
     return {
         key: _shorten(part)
-        for key, part in cast("JsonObject", schema).items()
-        if key != "description" or not isinstance(part, str)
+        for key, part in whole.items()
+        if key not in needless or not isinstance(part, str)
     }
 
 

@@ -55,6 +55,23 @@ def test_a_hit_says_where_it_is(mine: Caller, me: Principal) -> None:
     assert by_cell[None]["tags"] == ["sea"]
 
 
+def test_no_hit_says_what_was_searched_and_the_nearest_spelling(
+    mine: Caller, theirs: Caller
+) -> None:
+    mine.pad("the anchorage", metadata={"title": "Harbour storms"}, namespace="n")
+    mine.ok("scratch_delete", scratch_id=mine.pad("the moorings", namespace="n"))
+    theirs.pad("the lighthouse", namespace="n")
+    for query, namespaces, searched, nearest in (
+        ("harbuor", [], 1, "harbour"),
+        ("ancient anchorege", ["n"], 1, "anchorage"),
+        ("anchorege", ["m"], 0, None),
+        ("morings lighthuose", [], 1, None),
+    ):
+        answer = mine.ok("scratch_search", query=query, namespaces=namespaces, mode="words")
+        assert (answer["hits"], answer["searched"]) == ([], {"scratchpads": searched})
+        assert answer.get("nearest") == nearest
+
+
 def test_every_write_is_found_or_gone_at_once(mine: Caller, theirs: Caller) -> None:
     pad = mine.pad("walrus")
     (one,) = mine.cell_ids(pad)

@@ -117,6 +117,7 @@ def test_a_task_that_requires_none_completes_as_ever(call: Call) -> None:
         ("rolltop://file/elsewhere/log.md", "NOT_FOUND"),
         ("rolltop://file/docs/..%2Fsecret", "NOT_FOUND"),
         ("rolltop://pad/00000000", "INVALID_ARGUMENT"),
+        ("rolltop://cell/none", "INVALID_ARGUMENT"),
         ("ftp://example.org/", "INVALID_ARGUMENT"),
     ],
 )
@@ -125,7 +126,8 @@ def test_what_is_no_evidence_is_refused(
 ) -> None:
     answer = call_tool(desk, me, "add_task", title="a", evidence=[uri])
     assert answer.code == code, answer.text
-    assert "evidence" in answer.text
+    assert answer.structured["error"].startswith("evidence")
+    assert answer.structured["hint"]
     assert call("list_tasks")["data"] == []
 
 

@@ -300,11 +300,14 @@ def _match_mode(ranked: Sequence[RankedText]) -> str:
 
 
 async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
-    """Return the nearest spelling that notes or files know, if any."""
-    for name, toolset, argument in (("note", NOTES, "q"), ("file", RETRIEVAL, "query")):
+    """Return the nearest spelling that notes, cells or files know, if any."""
+    for name, toolset, tool, argument in (
+        ("note", NOTES, "note_list", "q"),
+        ("cell", SCRATCH, "scratch_search", "query"),
+        ("file", RETRIEVAL, "repo_smart_search", "query"),
+    ):
         if name not in query.kinds or not call.app.has_toolset(toolset.name):
             continue
-        tool = "note_list" if name == "note" else "repo_smart_search"
         with suppress(RolltopError):
             asked = {argument: query.words, "limit": 1}
             page: Page = await use_tool(toolset, tool)(replace(call, cursor=None), **asked)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from rolltop.core.argument_names import suggest_name
 from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.bm25 import (
     TermStatistics,
@@ -20,10 +18,6 @@ from rolltop.core.fulltext.inflections import inflections
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
-_WORD: Final = re.compile(r"\w{4,40}")
-_MAX_WORDS_ASKED: Final = 8
-_MAX_SLIPS: Final = 2
-_MAX_SIMILAR_WORDS: Final = 2000
 
 
 class _TaskMatch(NamedTuple):
@@ -73,22 +67,6 @@ def _find_matches(
         if shared:
             matches.append(_TaskMatch(task_id, " ".join(shared), length))
     return matches, count, total / count if count else 0.0
-
-
-def suggest_word(texts: Iterable[tuple[str, str, str | None]], question: str) -> str | None:
-    """Return the word of the texts that a word of the question is a misspelling of, if any."""
-    words: list[str] = _WORD.findall(question.casefold())
-    asked = list(dict.fromkeys(words))[:_MAX_WORDS_ASKED]
-    similar: dict[str, set[str]] = {word: set() for word in asked}
-    for _, title, description in texts:
-        words = _WORD.findall(f"{title}\n{description or ''}".casefold())
-        for found in set(words):
-            for word, candidates in similar.items():
-                is_similar = word[0] == found[0] and abs(len(word) - len(found)) <= _MAX_SLIPS
-                if is_similar and len(candidates) < _MAX_SIMILAR_WORDS:
-                    candidates.add(found)
-    suggestions = (suggest_name(word, sorted(similar[word])) for word in asked)
-    return next((found for found in suggestions if found), None)
 
 
 def _term_starts(terms: Iterable[str]) -> list[str]:

@@ -23,6 +23,7 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.types import canonical_id, id_range
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.fulltext.suggestions import suggest_word
 from rolltop.core.principal import ALL_PROJECTS, IMPERSONATE, Principal
 from rolltop.toolsets.tasks import (
     assignees,
@@ -191,7 +192,7 @@ class TaskService:
         places = [place for place, task_id in enumerate(chosen, start) if task_id in shown]
         hint = ""
         if not ranked:
-            near = ranking.suggest_word(texts(), question)
+            near = suggest_word((f"{title}\n{text or ''}" for _, title, text in texts()), question)
             meant = f" Did you mean {near}?" if near else ""
             hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"
         marks = [cursors.encode_place(kind, ranked, place) for place in (*places, end)]

@@ -22,7 +22,8 @@ async def resolve_file(call: CallContext, address: Address, *, strictly: bool) -
 
 def _hash_file(roots: Roots, address: Address) -> str:
     if roots.find_root(address.root) is None:
-        raise NotFound(f"There is no root {address.root}")
+        names = ", ".join(root.name for root in roots.named) or "none"
+        raise NotFound(f"There is no root {address.root}", hint=f"The roots are: {names}.")
     with roots.open_regular(roots.locate(address.path, root=address.root)) as file:
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:

@@ -185,9 +185,14 @@ class HitData(TypedDict):
 
 
 class PadSearchAnswer(ProjectView):
-    """Hits, and how they were found; `pending` texts have no vector yet and go by words."""
+    """Hits, and how they were found; `pending` texts have no vector yet and go by words.
+
+    Where nothing was found, `searched` counts the pads and `nearest` is a word that is there.
+    """
 
     hits: list[HitData]
     embedder: str
     mode: SearchMode
     pending: NotRequired[int]
+    searched: NotRequired[dict[str, int]]
+    nearest: NotRequired[str]

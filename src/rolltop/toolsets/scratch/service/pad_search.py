@@ -15,7 +15,14 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import RolltopError
-from rolltop.core.fulltext import NO_EMBEDDING, FoundText, IndexHit, TextQuery, hybrid_query
+from rolltop.core.fulltext import (
+    NO_EMBEDDING,
+    FoundText,
+    IndexHit,
+    TextQuery,
+    hybrid_query,
+    suggestions,
+)
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
 from rolltop.core.thread_pool import ThreadPool
@@ -45,12 +52,16 @@ _MAX_LOOKED_AT: Final = 1_000
 
 @dataclass(frozen=True)
 class PadSearchResult:
-    """Hits, best first; the embedder that took part, or "none"; what ran; texts without vector."""
+    """Hits, best first; the embedder that took part, or "none"; what ran; texts without vector.
+
+    Of no hits it is said in `nothing` what was searched, and the nearest spelling.
+    """
 
     hits: list[JsonObject]
     embedder: str
     mode: SearchMode
     pending: int
+    nothing: JsonObject
 
 
 @dataclass(frozen=True)
@@ -86,7 +97,8 @@ class PadSearch:
         if mode == "hybrid" and not used:
             ran = "words"  # no vector is there yet
         embedder = meaning.version if meaning and used else NO_EMBEDDING
-        return PadSearchResult(hits, embedder, ran, pending)
+        nothing = {} if hits else await call.read(_explain_nothing, query, selection)
+        return PadSearchResult(hits, embedder, ran, pending, nothing)
 
     async def find_texts(
         self, call: CallContext, query: TextQuery, selection: CellSelection
@@ -197,6 +209,15 @@ def find_hits(
     if mode == "meaning" and not found:
         mode, found = "words", _find_documents(tx, query, selection, limit, "words", None)
     return _hit_data(tx, found), mode, pending
+
+
+def _explain_nothing(tx: Tx, query: str, selection: CellSelection) -> JsonObject:
+    """Say how many pads were searched, and which of their words is nearest to one of the query."""
+    names, tags = selection.namespaces, selection.tags
+    searched = len(pad_rows.ids_in_order(tx, names, tags, "recent"))
+    filters = {"namespace": names, "tags": tags}
+    meant = suggestions.suggest_indexed_word(tx, query, KINDS, filters)
+    return {"searched": {"scratchpads": searched}, **({"nearest": meant} if meant else {})}
 
 
 def _find_texts(

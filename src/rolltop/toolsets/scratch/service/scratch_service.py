@@ -252,6 +252,7 @@ class ScratchService:
         found = await self.search_index.search(call, query, selection, limit, mode)
         ids = [hit["cell_id"] or hit["scratch_id"] for hit in found.hits]
         how: JsonObject = {"embedder": found.embedder, "mode": found.mode, **left_out}
+        how |= found.nothing
         if found.pending:
             how["pending"] = found.pending
         return cursors.id_page(
