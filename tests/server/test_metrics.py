@@ -64,6 +64,22 @@ def test_errors_are_counted_by_code_and_pads_as_the_store_holds_them(tmp_path: P
         assert held["rolltop_uptime_seconds",] > 0
 
 
+def test_the_journal_and_the_indexes_are_measured(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    with HttpServer(tmp_path, retrieval__roots=f"docs={folder}") as server:
+        assert samples(server)["rolltop_journal_entries",] == 0
+        for _ in range(2):
+            server.call("add_task", title="plan")
+        held = samples(server)
+        assert held["rolltop_journal_entries",] == 2
+        assert held["rolltop_journal_age_seconds",] >= 0
+        assert held["rolltop_index_waiting_files",] == 0
+        assert held["rolltop_index_bytes",] >= 0
+    with HttpServer(tmp_path, retrieval__index="false") as server:
+        assert ("rolltop_index_bytes",) not in samples(server)
+
+
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Forwarded-Proto"])
 def test_without_a_token_of_its_own_it_is_read_on_this_machine_only(
     tmp_path: Path, header: str

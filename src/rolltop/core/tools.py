@@ -193,7 +193,8 @@ class Toolset:
     resolves them: `await function(call, address, strictly=…)` returns a record's whole id and a
     sha256, and raises NotFound, or InvalidArgument for what proves nothing.
     `gauges` is the `module:function` that counts for all users what the store holds now:
-    `function(tx)` maps what `/metrics` calls it to a number.
+    `function(tx)` maps what `/metrics` calls it to a number. `file_gauges` does so for what lies in
+    this machine's files: `function(app)`, which may block.
     `close(app)` is called once, on a thread, when the process ends and before the store
     closes: it has a fraction of a second and may not wait for anything.
     `check_settings(settings)` raises InvalidConfig if settings contradict each other.
@@ -217,6 +218,7 @@ class Toolset:
     journal_kinds: tuple[str, ...] = ()
     evidence: Mapping[str, str] = field(default_factory=dict[str, str])
     gauges: str = ""
+    file_gauges: str = ""
     settings: tuple[Setting, ...] = ()
     jobs: tuple[Job, ...] = ()
     close: Callable[..., None] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _STORE_TIMEOUT: Final = 2.0
+_JOURNAL_GAUGES: Final = "rolltop.core.journal.history:count_entries"
 _NO_ERRORS: Final = ("ok", "cancelled")
 _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via")
 
@@ -104,8 +106,12 @@ class Metrics:
     async def render(self) -> bytes:
         """Return all of it as Prometheus reads it; what the store holds only if it is in reach."""
         held = CollectorRegistry()
-        for name, number in (await self._count_held()).items():
-            Gauge(f"rolltop_{name}", "Held by the store, of all users.", registry=held).set(number)
+        for what, counts in (
+            ("Held by the store, of all users.", await self._count_held()),
+            ("Of the files that indexes are kept in.", await self._measure_files()),
+        ):
+            for name, number in counts.items():
+                Gauge(f"rolltop_{name}", what, registry=held).set(number)
         return generate_latest(self._registry) + generate_latest(held)
 
     def check_reader(self, scope: Scope) -> AuthFailure | None:
@@ -136,17 +142,24 @@ class Metrics:
 
         return serve
 
-    async def _count_held(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        try:
+    async def _count_held(self) -> dict[str, float]:
+        counts: dict[str, float] = {}
+        toolsets = self._context.registry.toolsets
+        with suppress(Unavailable, IncompatibleStore, TimeoutError):
             async with asyncio.timeout(_STORE_TIMEOUT):
-                for toolset in self._context.registry.toolsets:
-                    if toolset.gauges:
-                        count = import_object(toolset.gauges)
-                        counts |= await self._context.database.read(SYSTEM, count)
-        except (Unavailable, IncompatibleStore, TimeoutError):
-            pass
+                for path in (_JOURNAL_GAUGES, *(one.gauges for one in toolsets if one.gauges)):
+                    counts |= await self._context.database.read(SYSTEM, import_object(path))
         return counts
+
+    async def _measure_files(self) -> dict[str, float]:
+        context, found = self._context, dict[str, float]()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_STORE_TIMEOUT):
+                for toolset in context.registry.toolsets:
+                    if toolset.file_gauges:
+                        measure = import_object(toolset.file_gauges)
+                        found |= await context.run_in_thread(measure, context)
+        return found
 
     def _counter(self, name: str, what: str, *labels: str) -> Counter:
         return Counter(f"rolltop_{name}", what, labels, registry=self._registry)

@@ -221,8 +221,14 @@ def test_what_is_older_is_purged_and_texts_stay_while_an_entry_names_them(
     def purge(tx: Tx) -> int:
         return history.purge_journal(tx, third.at)
 
+    assert desk.database.read_sync(SYSTEM, history.count_entries)["journal_entries"] == 3
     assert desk.database.write_sync(SYSTEM, purge) == 2
     assert [one.sequence for one in entries(desk, me)] == [third.sequence]
+    clock.advance(minutes=1)
+    assert desk.database.read_sync(SYSTEM, history.count_entries) == {
+        "journal_entries": 1,
+        "journal_age_seconds": 60,
+    }
 
     def texts(tx: Tx) -> list[str]:
         named = history.text_digests([first, second])
@@ -294,6 +300,19 @@ def test_the_oldest_texts_go_first_where_there_are_too_many_bytes(
 def random_text(seed: int) -> str:
     """A text of 1,400 characters that takes about 1,050 bytes compressed."""
     return base64.b64encode(random.Random(seed).randbytes(1050)).decode()  # noqa: S311  # no secret
+
+
+def test_entries_are_counted_of_all_who_have_some(
+    desk: AppContext, me: Principal, them: Principal
+) -> None:
+    count = desk.database.read_sync
+    assert count(SYSTEM, history.count_entries) == {"journal_entries": 0}
+    for who, number in ((me, 2), (them, 3)):
+        for _ in range(number):
+            call(desk, who, "add_task", title="Write")
+    found = count(SYSTEM, history.count_entries)
+    assert found["journal_entries"] == len(entries(desk, me)) + len(entries(desk, them)) == 5
+    assert found["journal_age_seconds"] >= 0
 
 
 def test_a_user_s_journal_goes_with_the_user(

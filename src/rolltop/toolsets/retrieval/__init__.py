@@ -42,6 +42,7 @@ TOOLSET: Final = Toolset(
     guidance=("Before opening files, repo_smart_search or repo_search finds the place.",),
     tools=TOOLS,
     evidence={"file": "rolltop.toolsets.retrieval.service.evidence:resolve_file"},
+    file_gauges="rolltop.toolsets.retrieval.jobs:measure_indexes",
     error_codes={
         "CONFIG_INVALID": "There is no root; details.reason is MISSING_ROOT.",
         "QUERY_EMPTY": "The query is white space only.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.context import AppContext
@@ -36,6 +38,28 @@ async def make_vectors(app: AppContext) -> None:
     """Embed chunks that searches lacked, and some that they may find next."""
     if app.roots.named and ranking.has_pending(app):
         await app.run_in_thread(ranking.update_vectors, app)
+
+
+def measure_indexes(app: AppContext) -> dict[str, float]:
+    """Measure the index files of this machine, and count the files that wait for this process.
+
+    A file waits for both indexes where there is one of trigrams, and counts for each.
+    """
+    if not (app.settings["retrieval.index"] and app.roots.named):
+        return {}
+    chunks = app.service(ranking.open_chunk_indexes)
+    waiting = sum(chunks.state(root).waiting for root in app.roots.named)
+    waiting += app.service(trigram_index.open_index).waiting
+    size, changed = 0, 0.0
+    for folder in (trigram_index.FOLDER, ranking.FOLDER):
+        for file in (app.settings["data_dir"] / folder).glob("*"):
+            with suppress(OSError):  # it has just been deleted
+                state = file.stat()
+                size += state.st_size
+                if not file.name.endswith("-shm"):  # readers write to it, too
+                    changed = max(changed, state.st_mtime)
+    age = {"index_age_seconds": max(0.0, time.time() - changed)} if changed else {}
+    return {"index_bytes": size, "index_waiting_files": waiting, **age}
 
 
 def _is_index_wanted(app: AppContext) -> bool:

@@ -33,7 +33,7 @@ from rolltop.workspace import FileStat, Root, Roots, SkippedEntries
 from rolltop.workspace.catalog import Catalog
 from rolltop.workspace.file_stat import is_stable_state
 
-_FOLDER: Final = "code-index"
+FOLDER: Final = "code-index"
 # One run of the job occupies a worker thread this long, in seconds.
 _UPDATE_BUDGET_SECONDS: Final = 30.0
 # Smaller roots are not indexed: scanning them takes 50 ms.
@@ -302,4 +302,4 @@ def update_index(app: AppContext) -> None:
 
 def open_index(app: AppContext) -> TrigramIndex:
     """Create the process's index of its roots."""
-    return TrigramIndex(app.roots, app.settings["data_dir"] / _FOLDER)
+    return TrigramIndex(app.roots, app.settings["data_dir"] / FOLDER)
