@@ -106,7 +106,8 @@ def test_many_keys_are_forgotten_before_the_busy_one() -> None:
 def test_a_token_over_its_rate_is_told_when_to_come_back_and_others_pass(
     tmp_path: Path, store: Accounts
 ) -> None:
-    hers, _ = store.token(store.user("ada@example.org"))
+    ada = store.user("ada@example.org")
+    hers, token_id = store.token(ada)
     his, _ = store.token(store.user("bob@example.org"))
     with HttpServer(tmp_path, http__rate_limit=3) as server:
         for _ in range(3):
@@ -117,7 +118,8 @@ def test_a_token_over_its_rate_is_told_when_to_come_back_and_others_pass(
         assert (code, b"http.rate_limit" in said) == (429, True)
         assert 0 < int(told["retry-after"]) <= LONG / 3
         assert status(server, authorization=f"Bearer {his}") == 200
-        server.stderr.until(r"request refused.* status=429 .*address=127.* path=/mcp")
+        whose = f"user_id={ada} token_id={token_id}"
+        server.stderr.until(rf"request refused.* status=429 .*address=127.* path=/mcp {whose}")
 
 
 def test_without_tokens_nobody_is_counted(tmp_path: Path) -> None:

@@ -126,16 +126,25 @@ def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site
     assert ann.get("/").status == 200
 
 
-def test_a_sessions_requests_count_for_its_token(make_site: Callable[..., Site]) -> None:
+def test_a_sessions_requests_count_for_its_token(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    logging.configure(file=log)
     site = make_site(http__rate_limit=4)
     ann, bob = Visitor(site), Visitor(site)
+    ids: list[str] = []
     for visitor in (ann, bob):
-        plain, _ = new_token(site)
+        plain, token_id = new_token(site)
+        ids.append(token_id)
         visitor.submit(visitor.get("/").form("/login"), token=plain)
     pages = [ann.get("/notes") for _ in range(4)]
     assert (pages[0].status, pages[-1].status) == (200, 429)
     assert "4 requests a minute" in pages[-1].text
     assert int(pages[-1].headers["retry-after"]) > 0
+    refused = [line for line in log.read_text().splitlines() if "request refused" in line]
+    assert "status=429" in refused[-1]
+    assert f"address=127.0.0.1 path=other token_id={ids[0]}" in refused[-1]
     assert bob.get("/notes").status == 200
 
 

@@ -359,13 +359,12 @@ async def dispatch(
             observe(registered.tool.name, code or outcome, seconds)
         logging.call(
             tool=registered.tool.name,
-            user=principal.user_id,
+            user=principal.member_id or principal.user_id,
             duration_ms=seconds * 1000,
             outcome=outcome,
             code=code,
             request_id=request_id,
-            ids=_record_ids(arguments, result, result.get("data"))
-            | {"token_id": principal.token_id},
+            ids=_record_ids(arguments, result, result.get("data")) | logging.caller_ids(principal),
         )
 
 

@@ -20,9 +20,12 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from io import FileIO, TextIOWrapper
 from pathlib import Path
-from typing import Final, TextIO, cast
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from rolltop.core.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from rolltop.core.principal import Principal
 
 TRACE: Final = 5
 
@@ -102,6 +105,12 @@ def call(
         code=code,
         **(ids or {}),
     )
+
+
+def caller_ids(caller: Principal) -> dict[str, str]:
+    """Return the ids of the caller's token and shared workspace, each empty for none."""
+    shared = caller.user_id if caller.member_id else ""
+    return {"token_id": caller.token_id, "workspace_id": shared}
 
 
 def event(message: str, *, level: str = "info", **fields: object) -> None:

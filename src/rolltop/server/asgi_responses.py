@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from starlette.types import Message, Receive, Scope
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core import logging
+from rolltop.server.mcp_server import PRINCIPAL_KEY
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope
+
+    from rolltop.core.principal import Principal
 
 _PATHS: Final = {"/mcp", "/health", "/ready", "/metrics"}
 
@@ -18,14 +22,20 @@ def client_address(scope: Scope) -> str:
 
 
 def log_refusal(scope: Scope, status: int, reason: str) -> None:
-    """Log that a request was refused, why, and from where it came; nothing that it said."""
+    """Log that a request was refused, why, where it came from and whose it was, if that is known.
+
+    Nothing that it said.
+    """
     path = scope["path"] if scope["path"] in _PATHS else "other"
+    caller: Principal | None = scope.get(PRINCIPAL_KEY)
+    whose = {"user_id": caller.actor_id, **logging.caller_ids(caller)} if caller else {}
     logging.event(
         "request refused",
         status=status,
         reason=reason,
         address=client_address(scope),
         path=path,
+        **whose,
     )
 
 

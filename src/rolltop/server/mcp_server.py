@@ -286,11 +286,12 @@ def _log_failed_call(context: Context, *, tool: str, code: str) -> None:
     caller = token_principal(context)
     logging.call(
         tool=tool,
-        user=caller.user_id if caller else "",
+        user=caller.actor_id if caller else "",
         duration_ms=0,
         outcome="error",
         code=code,
         request_id=request_id(context),
+        ids=logging.caller_ids(caller) if caller else None,
     )
 
 

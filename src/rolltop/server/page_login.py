@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core import accounts, audit, logging, page_sessions
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import NotFound
+from rolltop.core.errors import NotFound, RateLimited
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.core.thread_pool import FairTurns
 from rolltop.server.rate_limits import network
@@ -81,7 +81,7 @@ class PageLogin:
                 logging.event("login refused", level="warn", by="token", address=address)
         if found is None:
             return None
-        self._authentication.limits.count(found.token.id)
+        self._count(found.token.id, address)
         return await self._open(found.token.user_id, address, found.token.id)
 
     async def find_principal(self, secret: str, address: str) -> Principal | None:
@@ -97,7 +97,7 @@ class PageLogin:
             return None
         user_id, access = found
         if access is not None:
-            self._authentication.limits.count(access.token.id)
+            self._count(access.token.id, address)
             return self._authentication.token_principal(access, actor=ACTOR)
         if not self._bearer_token and not await self.takes_links():
             return None
@@ -111,6 +111,21 @@ class PageLogin:
     async def close(self, secret: str) -> None:
         """End a session."""
         await self._database.write(SYSTEM, page_sessions.close_session, secret, self._bearer_token)
+
+    def _count(self, token_id: str, address: str) -> None:
+        """Count a request of a token's session. Raises RateLimited."""
+        try:
+            self._authentication.limits.count(token_id)
+        except RateLimited as failure:
+            logging.event(
+                "request refused",
+                status=429,
+                reason=failure.message,
+                address=address,
+                path="other",
+                token_id=token_id,
+            )
+            raise
 
     async def _open(self, user_id: str, address: str, token_id: str | None = None) -> str:
         guard = "" if token_id else self._bearer_token

@@ -197,6 +197,7 @@ class HttpApp:
             self._limits.count(caller.caller)
             await send_rejection(scope, receive, send, _denial(caller))
             return
+        scope[PRINCIPAL_KEY] = caller
         token = (caller.token_id or caller.actor_id) if caller else ""
         self._limits.count(token)
         if scope["method"] != "POST":
@@ -209,7 +210,6 @@ class HttpApp:
             elif denied := self._authentication.check_permission(caller, read.message):
                 await send_rejection(scope, receive, send, _denial(denied))
             else:
-                scope[PRINCIPAL_KEY] = caller
                 is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
                 with self._limits.running("" if is_stream else token):
                     await self._hand_over(protocol, read, scope, receive, send)
