@@ -83,6 +83,7 @@ def test_every_command_explains_itself(shell: Shell, command: str) -> None:
         (["serve", "--http", "a:b:c"], "Write HOST:PORT"),
         (["serve", "--http", "localhost:99999"], "http.port (command line) cannot be '99999'"),
         (["serve", "--socket", "/x"], "--socket needs --http"),
+        (["serve", "--adopt-default", "x@y"], "--adopt-default needs --http"),
         (["serve", "--names", "odd"], "one of canonical, seed"),
         (["tools", "--set", "threads"], "--set key=value"),
         (["tools", "--toolsets", "task"], "any of"),

@@ -135,6 +135,35 @@ def test_http_serves_until_it_is_told_to_stop(shell: Shell) -> None:
         assert process.wait(PATIENCE) == 0
 
 
+def test_what_was_kept_without_a_token_becomes_a_users_who_is_named(shell: Shell) -> None:
+    email = "ada@example.org"
+    command = ("serve", "--http", "127.0.0.1:0", "--adopt-default", email)
+    shell("call", "add_task", "title=kept")
+    needless = shell.process(*command)
+    assert (needless.code, f"`rolltop token create {email}`" in needless.err) == (2, True)
+    shell("user", "add", "bob@example.org")
+    shell("token", "create", "bob@example.org")
+    unknown = shell.process(*command)
+    assert (unknown.code, f"`rolltop user add {email}`" in unknown.err) == (2, True)
+    shell("user", "add", email)
+    with subprocess.Popen(
+        [sys.executable, "-m", "rolltop", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": str(SOURCE), "ROLLTOP_DATA_DIR": str(shell.data)},
+    ) as process:
+        assert process.stderr is not None
+        said = [process.stderr.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    assert re.search(
+        '"what the default user owned was moved" .*moved="journal 1, tasks 1"', said[0]
+    )
+    assert " started " in said[1]
+    assert "kept" in shell("call", "list_tasks", "--user", email).out
+    assert f"{email} owns what default@localhost did" in shell("audit").out
+
+
 def test_an_open_address_without_names_is_refused(shell: Shell) -> None:
     outcome = shell.process("serve", "--http", "0.0.0.0:0")
     assert (outcome.code, outcome.out) == (2, "")

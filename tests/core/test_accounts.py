@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from rolltop.core import accounts
+from rolltop.core import accounts, workspaces
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import access_tokens
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
+from rolltop.core.principal import Principal
+from tests.desks import answer_of, make_desk
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.accounts import AccessToken, User
-    from rolltop.core.principal import Principal
     from tests.databases import Clock, MakeDatabase
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -239,6 +240,48 @@ def test_a_use_is_noted_at_most_once_a_minute(
     assert database.write_sync(SYSTEM, accounts.touch_token, token.id)
     assert tokens(database, me.user_id)[0].last_used_at == second
     assert not database.write_sync(SYSTEM, accounts.touch_token, NOBODY)
+
+
+def test_what_the_default_user_owns_becomes_a_users_once(database: Database) -> None:
+    def adopt(email: str) -> dict[str, int]:
+        return database.write_sync(SYSTEM, accounts.adopt_default, email)
+
+    def add_task(user_id: str) -> str:
+        answer = answer_of(desk, Principal.for_user(user_id), "add_task", title="kept")
+        return answer["data"]["task_id"]
+
+    desk, email = make_desk(database), "ada@example.org"
+    default = database.write_sync(SYSTEM, accounts.ensure_default_user)
+    ada = database.write_sync(SYSTEM, accounts.add_user, email)
+    space = database.write_sync(SYSTEM, workspaces.create_workspace, "harbour", ada.id).id
+    for user in (default, ada):
+        database.write_sync(SYSTEM, workspaces.set_member, space, user.id, "owner")
+    spaces = [email, "harbour"]
+    plain, token = database.write_sync(
+        SYSTEM, accounts.create_token, ada.id, "laptop", workspace_names=spaces
+    )
+    add_task(space)
+    assert adopt(email) == {}
+    task = add_task(default.id)
+    counts = adopt("ADA@example.org")
+    assert (counts["tasks"], counts["journal"]) == (1, 1)
+    found = owner(database, plain)
+    assert found is not None
+    user, kept = found
+    assert (user.email, kept.id, kept.workspace_ids) == (email, token.id, (user.id, space))
+    mine = answer_of(desk, Principal.for_user(user.id), "list_tasks")["data"]
+    assert [one["task_id"] for one in mine] == [task]
+    members = database.read_sync(SYSTEM, workspaces.list_members, space)
+    assert [(one.id, one.email, one.role) for one in members] == [(user.id, email, "owner")]
+    assert [one.email for one in database.read_sync(SYSTEM, accounts.list_users)] == [email]
+    assert adopt(email) == {}
+    again = database.write_sync(SYSTEM, accounts.ensure_default_user)
+    assert adopt(email) == {}
+    add_task(again.id)
+    with pytest.raises(Conflict, match="owns things already"):
+        adopt(email)
+    with pytest.raises(NotFound):
+        adopt("nobody@example.org")
 
 
 def test_deleting_a_user_takes_all_the_user_owns_and_nothing_else(

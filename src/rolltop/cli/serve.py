@@ -7,15 +7,23 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
-from rolltop.core import gc_control
-from rolltop.core.errors import InvalidConfig
+from rolltop.core import gc_control, logging
+from rolltop.core.errors import Conflict, InvalidConfig
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
+    from rolltop.cli import users
+    from rolltop.core import accounts, db
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Tx
     from rolltop.server import app, http, stdio
 else:
+    users = lazy("rolltop.cli.users")
+    accounts = lazy("rolltop.core.accounts")
+    db = lazy("rolltop.core.db")
     app = lazy("rolltop.server.app")
     http = lazy("rolltop.server.http")
     stdio = lazy("rolltop.server.stdio")
@@ -37,6 +45,12 @@ def configure(parser: ArgumentParser) -> None:
         const="",
         help="serve streamable HTTP at /mcp (127.0.0.1:8765) instead of stdio",
     )
+    parser.add_argument(
+        "--adopt-default",
+        metavar="EMAIL",
+        help="with --http, once callers need a token: this user, who owns nothing yet, gets what"
+        " was kept without one",
+    )
     parser.add_argument("--socket", metavar="PATH", help="with --http: a Unix socket as well")
     options.add_identity(parser)
     options.add_selection(parser)
@@ -56,13 +70,52 @@ def _serve(arguments: Namespace) -> int:
     if arguments.http is None:
         if arguments.socket is not None:
             raise InvalidConfig("--socket needs --http", hint="Add --http.")
+        if arguments.adopt_default is not None:
+            raise InvalidConfig("--adopt-default needs --http", hint="Add --http.")
         if options.is_terminal() and sys.stderr is not None and sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
             print(_WAITING, file=sys.stderr, flush=True)  # noqa: T201  # to the person who typed it
         settings = options.read_settings(arguments, serving=True)
         return stdio.serve(app.build_server_app(settings, http=False))
     place = parse_address(arguments.http)
     settings = options.read_settings(arguments, serving=True, more=place)
-    return http.serve(app.build_server_app(settings, http=True))
+    server = app.build_server_app(settings, http=True)
+    if arguments.adopt_default is not None:
+        _adopt_default(server.context, arguments)
+    return http.serve(server)
+
+
+def _adopt_default(context: AppContext, arguments: Namespace) -> None:
+    """Let the user own what was kept before callers needed a token; log how much it is.
+
+    Raises InvalidConfig where there is no such user, or none is needed.
+    """
+    settings, email = context.settings, arguments.adopt_default
+    is_set = settings["http.oauth_issuer"] or settings["http.bearer_token"]
+
+    def adopt(tx: Tx) -> Mapping[str, int]:
+        if settings["http.auth"] == "off" or not (is_set or accounts.has_any_token(tx)):
+            raise InvalidConfig(
+                "--adopt-default: callers need no token here, and work as the default user",
+                hint=f"`rolltop token create {email}` makes one.",
+            )
+        if accounts.find_user_by_email(tx, email) is None:
+            raise InvalidConfig(
+                f"--adopt-default: the store knows no user {email!r}",
+                hint=f"`rolltop user add {email}` adds one.",
+            )
+        counts = accounts.adopt_default(tx, email)
+        if counts:
+            users.record(tx, arguments, f"{email} owns what {accounts.DEFAULT_EMAIL} did")
+        return counts
+
+    try:
+        counts = context.database.write_sync(db.SYSTEM, adopt)
+    except Conflict as failure:  # it moves once; what came later is no reason not to serve
+        print(f"rolltop: {failure.message} {failure.hint}", file=sys.stderr)  # noqa: T201  # to the operator
+    else:
+        moved = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        if moved:
+            logging.event("what the default user owned was moved", moved=moved)
 
 
 def parse_address(text: str) -> dict[str, str]:

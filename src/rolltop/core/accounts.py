@@ -20,10 +20,17 @@ from sqlalchemy import Row, Table, column, delete, func, inspect, select, table,
 
 from rolltop.core import workspaces
 from rolltop.core.db import Tx
-from rolltop.core.db.schema import access_tokens, users, workspace_members
+from rolltop.core.db.schema import (
+    access_tokens,
+    identities,
+    page_sessions,
+    users,
+    workspace_members,
+)
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.fulltext import document_index, indexer
+from rolltop.core.journal.tables import journal
 from rolltop.core.principal import (
     ALL_PROJECTS,
     MAX_PROJECT_LENGTH,
@@ -197,9 +204,61 @@ def _keep_door_shut(tx: Tx) -> None:
     revoke_token(tx, token.user_id, token.id)
 
 
-def delete_owner(tx: Tx, owner_id: str) -> dict[str, int]:
-    """Delete a user or a workspace with all that is kept for it; return the rows of each table."""
-    counts = {
+def adopt_default(tx: Tx, email: str) -> dict[str, int]:
+    """Let the user with this address own what the default user does; return the rows of each table.
+
+    The default user's row becomes the user's, with its id, since everything is kept under that; the
+    user's tokens, logins and memberships move there. Nothing is done, and nothing returned, where
+    the default user owns nothing.
+
+    Raises NotFound for an unknown user, Conflict for one who owns things already.
+    """
+    both = users.c.email.in_([DEFAULT_EMAIL, email.strip().lower()])
+    tx.execute(select(users.c.id).where(both).order_by(users.c.id).with_for_update()).all()
+    user, default = find_user_by_email(tx, email), find_user_by_email(tx, DEFAULT_EMAIL)
+    if user is None:
+        raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
+    owned = _count_things(tx, default.id) if default else {}
+    if default is None or default == user or not any(owned.values()):
+        return {}
+    if any(_count_things(tx, user.id).values()):
+        raise Conflict(
+            f"{user.email} owns things already, so those of {default.email} stay its own.",
+            hint=f"`rolltop export DIR` with --user {default.email} writes them as files, and"
+            f" `rolltop import DIR` with --user {user.email} adds them.",
+        )
+    m = workspace_members.c
+    joined = select(m.workspace_id).where(m.member_id == user.id)
+    tx.execute(
+        delete(workspace_members).where(m.member_id == default.id, m.workspace_id.in_(joined))
+    )
+    for of, name in (
+        (access_tokens, "user_id"),
+        (identities, "user_id"),
+        (page_sessions, "user_id"),
+        (workspace_members, "member_id"),
+        (journal, "actor_id"),
+    ):
+        tx.execute(update(of).where(of.c[name] == user.id).values({name: default.id}))
+    for token in list_tokens(tx, default.id):
+        if user.id in (token.workspace_ids or ()):
+            spaces = [default.id if one == user.id else one for one in token.workspace_ids or ()]
+            mine = access_tokens.c.id == token.id
+            tx.execute(update(access_tokens).where(mine).values(workspace_ids=spaces))
+    tx.execute(delete(users).where(users.c.id == user.id))
+    named = {"email": user.email, "last_login_at": user.last_login_at}
+    tx.execute(update(users).where(users.c.id == default.id).values(named))
+    return owned
+
+
+def _count_things(tx: Tx, owner_id: str) -> dict[str, int]:
+    """Count what is kept for a user, by table; who comes in by which token is no such thing."""
+    counts = _count_rows(tx, owner_id)
+    return {name: count for name, count in counts.items() if name != access_tokens.name}
+
+
+def _count_rows(tx: Tx, owner_id: str) -> dict[str, int]:
+    return {
         name: tx.execute(
             select(func.count())
             .select_from(table(name, column(owner)))
@@ -207,6 +266,11 @@ def delete_owner(tx: Tx, owner_id: str) -> dict[str, int]:
         ).scalar_one()
         for name, owner in _owned_tables(tx)
     }
+
+
+def delete_owner(tx: Tx, owner_id: str) -> dict[str, int]:
+    """Delete a user or a workspace with all that is kept for it; return the rows of each table."""
+    counts = _count_rows(tx, owner_id)
     indexer.drop_all(tx, owner_id)  # SQLite's full-text indexes know no foreign keys
     document_index.remove_all(tx, owner_id)
     tx.execute(delete(users).where(users.c.id == owner_id))
