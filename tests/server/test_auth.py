@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -236,6 +237,8 @@ def test_the_token_of_the_settings_is_required_and_is_the_default_users(
         {"http.require_token": True, "http.auth": "off"},
         {"http.bearer_token": "s3cret", "http.auth": "off"},
         {"http.bearer_token": "two words"},
+        {"http.auth": "jwt"},
+        {"http.auth": "jwt", "http.bearer_token": "s3cret"},
     ],
 )
 def test_authentication_that_is_not_set_up_is_no_start(
@@ -246,6 +249,15 @@ def test_authentication_that_is_not_set_up_is_no_start(
         Authenticator(app.context, app.user, exposed=False).check()
     assert refused.value.hint
     assert "s3cret" not in str(refused.value)
+    app.context.close()
+
+
+def test_jwt_asks_for_an_issuer_and_for_no_token_of_the_store(tmp_path: Path) -> None:
+    given = {"http.oauth_issuer": "https://a.example", "http.public_url": "https://b.example"}
+    app = make_app(tmp_path, http=True, **{"http.auth": "jwt", **given})
+    authentication = Authenticator(app.context, app.user, exposed=False)
+    authentication.check()
+    assert asyncio.run(authentication.is_token_needed())
     app.context.close()
 
 

@@ -74,7 +74,8 @@ class Authenticator:
         self._user = user
         self.bearer_token: str = settings["http.bearer_token"].strip()
         """The token in the settings; empty for none."""
-        self._required = settings["http.auth"] == "token" or settings["http.require_token"]
+        self._required = settings["http.auth"] in {"token", "jwt"} or settings["http.require_token"]
+        self._needs_issuer: bool = settings["http.auth"] == "jwt"
         self._database = app.database
         self._registry = app.registry
         self._project = app.project
@@ -106,6 +107,11 @@ class Authenticator:
                 "http.auth: off, where http.require_token, http.bearer_token or http.oauth_issuer"
                 " asks for a token",
                 hint="Leave out http.auth, or the others.",
+            )
+        if self._needs_issuer and self.issuer is None:
+            raise InvalidConfig(
+                "http.auth: jwt, and no issuer is set",
+                hint="Set http.oauth_issuer and http.public_url.",
             )
         if self.bearer_token:
             if not self.bearer_token.isascii() or len(self.bearer_token.split()) != 1:

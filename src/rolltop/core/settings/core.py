@@ -255,8 +255,9 @@ _HTTP: Final = (
         "http.auth",
         "text",
         "auto",
-        "Whether callers need a token; auto is as soon as the store holds one.",
-        choices=("auto", "off", "token"),
+        "Whether callers need a token; auto is as soon as the store holds one, jwt needs"
+        " http.oauth_issuer.",
+        choices=("auto", "off", "token", "jwt"),
     ),
     Setting(
         "http.require_token",
