@@ -35,6 +35,8 @@ def test_everything_that_changes_who_may_do_what_is_told_and_nothing_that_failed
     secret = created.out.splitlines()[-1]
     shell("workspace", "create", "team", "--owner", ADA)
     shell("workspace", "invite", "team", BOB, "--role", "viewer")
+    spaces = ("--workspace", "team", "--workspace", BOB)
+    other = shell("token", "create", BOB, "--name", "reader", "--read-only", *spaces)
     assert shell("workspace", "leave", "team", ADA).code == 1
     shell("workspace", "leave", "team", BOB)
     shell("token", "revoke", ADA, "laptop")
@@ -42,7 +44,7 @@ def test_everything_that_changes_who_may_do_what_is_told_and_nothing_that_failed
     shell("workspace", "delete", "team", "--yes")
     shell("user", "delete", BOB, "--yes")
     who = f"{getpass.getuser()} (command line)"
-    token = created.out.partition("(")[2].partition(")")[0]
+    token, reader = (one.out.partition("(")[2].partition(")")[0] for one in (created, other))
     assert events(shell) == [
         [who, *did]
         for did in (
@@ -51,6 +53,7 @@ def test_everything_that_changes_who_may_do_what_is_told_and_nothing_that_failed
             ("token create", f"{ADA}: laptop ({token})"),
             ("workspace create", f"team: {ADA}"),
             ("workspace invite", f"team: {BOB} as viewer"),
+            ("token create", f"{BOB}: reader ({reader}), read-only, for team, for {BOB}"),
             ("workspace leave", f"team: {BOB}"),
             ("token revoke", f"{ADA}: laptop ({token})"),
             ("workspace delete", "team"),

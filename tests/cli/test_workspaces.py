@@ -19,12 +19,14 @@ def test_two_users_share_a_workspace_until_one_leaves(shell: Shell) -> None:
     members = shell("workspace", "members", "harbour").out.splitlines()[1:]
     assert [line.split() for line in members] == [[ANN, "owner"], [BEN, "editor"]]
     assert "in harbour" in shell("token", "create", BEN, "--workspace", "harbour").out
+    assert shell("token", "list", BEN).out.split()[-1] == "harbour"
     here = ("--user", BEN, "--workspace", "harbour")
     assert shell("call", "add_task", "title=buoys", *here).code == 0
     seen = shell("call", "list_tasks", "--user", ANN, "--workspace", "harbour")
     assert "buoys" in seen.out
     assert "buoys" not in shell("call", "list_tasks", "--user", BEN).out
     assert shell("workspace", "leave", "harbour", BEN).code == 0
+    assert shell("token", "list", BEN).out.split()[-1] == "(left)"
     refused = shell("call", "list_tasks", *here)
     assert (refused.code, "no workspace 'harbour'" in refused.err) == (2, True)
     for command in (("leave", "harbour", ANN), ("invite", "harbour", ANN, "--role", "viewer")):

@@ -14,15 +14,18 @@ from rolltop.core.lazy_imports import lazy
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core import accounts, db
+    from rolltop.core import accounts, db, workspaces
     from rolltop.core.accounts import AccessToken
     from rolltop.core.db import Database, Tx
 else:
     accounts = lazy("rolltop.core.accounts")
     db = lazy("rolltop.core.db")
+    workspaces = lazy("rolltop.core.workspaces")
 
 _LIFETIME: Final = "90d"
 _NEVER: Final = "never"
+_LEFT: Final = "(left)"
+"""Stands for a workspace that is gone, or that the token's user has left."""
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 _DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])")
 
@@ -114,7 +117,9 @@ def _create(
             project=arguments.bound_project,
             workspace_names=arguments.workspace_names,
         )
-        record(tx, arguments, _describe(user.email, made[1]))
+        rights = ", read-only" if read_only else ""
+        spaces = "".join(f", for {name}" for name in arguments.workspace_names)
+        record(tx, arguments, f"{_describe(user.email, made[1])}{rights}{spaces}")
         return made
 
     plain, token = database.write_sync(db.SYSTEM, create)
@@ -130,11 +135,16 @@ def _create(
 
 
 def _token_rows(database: Database, email: str) -> list[tuple[str, ...]]:
-    def read(tx: Tx) -> list[AccessToken]:
-        return accounts.list_tokens(tx, require_user(tx, email).id)
+    def read(tx: Tx) -> tuple[list[AccessToken], dict[str, str]]:
+        user = require_user(tx, email)
+        found = accounts.list_tokens(tx, user.id)
+        wanted = [one for token in found for one in token.workspace_ids or ()]
+        mine = workspaces.list_memberships(tx, user.id, wanted)
+        return found, {one.workspace_id: one.name for one in mine}
 
     now = datetime.now(UTC)
-    rows = [("id", "name", "state", "created", "expires", "last used", "project")]
+    tokens, names = database.read_sync(db.SYSTEM, read)
+    rows = [("id", "name", "state", "created", "expires", "last used", "project", "workspaces")]
     rows += [
         (
             token.id,
@@ -144,8 +154,9 @@ def _token_rows(database: Database, email: str) -> list[tuple[str, ...]]:
             format_time(token.expires_at) or "never",
             format_time(token.last_used_at) or "never",
             token.project or "",
+            ", ".join(names.get(one, _LEFT) for one in token.workspace_ids or ()),
         )
-        for token in database.read_sync(db.SYSTEM, read)
+        for token in tokens
     ]
     return rows
 
