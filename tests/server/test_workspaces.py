@@ -118,16 +118,29 @@ def test_who_has_left_is_out_at_once_and_so_are_the_open_streams(
         assert ask(server, team.tokens["ben"], "note_list")[0] == 403
 
 
-def test_the_log_names_the_member_the_token_and_the_workspace(tmp_path: Path, team: Team) -> None:
+@pytest.mark.parametrize(
+    ("name", "method", "params", "what"),
+    [
+        ("ben", "tools/call", {"name": "note_list", "arguments": {}}, "tool=note_list"),
+        ("eve", "resources/read", {"uri": "rolltop://thing/one"}, 'tool="resource thing"'),
+        (
+            "eve",
+            "tools/call",
+            {"name": "note_save", "arguments": {"text": "mine"}},
+            "request refused.* status=403",
+        ),
+    ],
+)
+def test_the_log_names_the_member_the_token_and_the_workspace(
+    tmp_path: Path, team: Team, name: str, method: str, params: dict[str, Any], what: str
+) -> None:
+    body, headers = rpc_request(method, params, era=MODERN)
     with HttpServer(tmp_path) as server:
-        for name, tool, given, what in (
-            ("ben", "note_list", {}, "tool=note_list"),
-            ("eve", "note_save", {"text": "mine"}, "request refused.* status=403"),
-        ):
-            ask(server, team.tokens[name], tool, **given)
-            line = server.stderr.until(f"{what} .*")[0]
-            assert f" user_id={team.ids[name]} " in line
-            assert re.search(rf" token_id=\S+ workspace_id={team.space}", line)
+        given = {**headers, "authorization": f"Bearer {team.tokens[name]}"}
+        server.ask("POST", "/mcp", body, given)
+        line = server.stderr.until(f"{what} .*")[0]
+    assert f" user_id={team.ids[name]} " in line
+    assert re.search(rf" token_id=\S+ workspace_id={team.space}", line)
 
 
 def test_an_editor_takes_back_the_own_doing_and_an_owner_everybodys(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import contextmanager
 from pathlib import PurePosixPath
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -27,16 +29,21 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from rolltop.core import token_counter
+from rolltop.core import logging, token_counter
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext
-from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound
+from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound, RolltopError
 from rolltop.core.tools import ResourceContents
 from rolltop.server import hosts, skills, views
-from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
+from rolltop.server.error_middleware import (
+    Route,
+    refuse_cursor,
+    request_id,
+    unknown_name_message,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Generator, Sequence
 
     from mcp.server.context import ServerRequestContext
 
@@ -176,7 +183,8 @@ class ResourceHandlers:
         reference, variables = self._find(context, require_storable(params.uri, "uri"))
         call = await self._call(context, reference)
         try:
-            found = await self._with_deadline(reference.read(call, **variables))
+            with _log_reading(context, call):
+                found = await self._with_deadline(reference.read(call, **variables))
         except NotFound as missing:
             raise _not_found(context, params.uri, missing.message, missing.hint) from missing
         whole = ResourceContents(found) if isinstance(found, str) else found
@@ -236,6 +244,32 @@ class ResourceHandlers:
             raise DeadlineExceeded(
                 f"Reading passed its limit of {allowed:g} s", hint="Try again, or use a tool."
             ) from None
+
+
+@contextmanager
+def _log_reading(context: Context, call: CallContext) -> Generator[None]:
+    """Log a resource's reading as calls are logged, by its kind: who, how long, how it ended."""
+    started, outcome, code = perf_counter(), "cancelled", ""
+    try:
+        yield
+    except RolltopError as failure:
+        outcome, code = "error", failure.code
+        raise
+    except Exception:
+        outcome = "fault"
+        raise
+    else:
+        outcome = "ok"
+    finally:
+        logging.call(
+            tool=call.tool,
+            user=call.principal.actor_id,
+            duration_ms=(perf_counter() - started) * 1000,
+            outcome=outcome,
+            code=code,
+            request_id=request_id(context),
+            ids=logging.caller_ids(call.principal),
+        )
 
 
 def _truncate_contents(found: ResourceContents, limit: int) -> str:
