@@ -99,3 +99,13 @@ def test_its_token_is_not_that_of_calls(tmp_path: Path) -> None:
         assert server.ask("GET", "/metrics")[0] == 401
         assert server.ask("GET", "/metrics", headers={"authorization": "Bearer calls"})[0] == 401
         assert samples(server, authorization="Bearer metrics", **{"x-forwarded-for": "203.0.113.7"})
+
+
+def test_wrong_tokens_are_limited_there_too(tmp_path: Path) -> None:
+    given = {"http__metrics_token": "metrics", "http__wrong_token_limit": 2}
+    wrong = {"authorization": "Bearer wrong"}
+    with HttpServer(tmp_path, **given) as server:
+        asked = [server.ask("GET", "/metrics", headers=wrong)[0] for _ in range(3)]
+        assert asked == [401, 401, 429]
+        assert server.ask("GET", "/metrics")[0] == 401
+        assert samples(server, authorization="Bearer metrics")

@@ -27,6 +27,7 @@ from rolltop.core.errors import IncompatibleStore, Unavailable
 from rolltop.server.asgi_responses import client_address
 from rolltop.server.auth import AuthFailure, is_same_secret
 from rolltop.server.host_check import is_loopback
+from rolltop.server.rate_limits import WrongTokens
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -45,6 +46,7 @@ class Metrics:
 
     def __init__(self, app: ServerApp) -> None:
         self._token: str = app.context.settings["http.metrics_token"].strip()
+        self._wrong_tokens = WrongTokens(app.context.settings["http.wrong_token_limit"])
         self._registry = CollectorRegistry()
         self._calls = self._counter(
             "calls",
@@ -115,12 +117,18 @@ class Metrics:
         return generate_latest(self._registry) + generate_latest(held)
 
     def check_reader(self, scope: Scope) -> AuthFailure | None:
-        """Return why who asks may not read it: it needs its own token, or to be on this machine."""
+        """Return why who asks may not read it: it needs its own token, or to be on this machine.
+
+        Raises RateLimited where too many wrong tokens came from the address.
+        """
         headers = Headers(scope=scope)
         if self._token:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() == "bearer" and is_same_secret(given.strip(), self._token):
                 return None
+            if given:
+                self._wrong_tokens.check(client_address(scope))
+                self._wrong_tokens.count(client_address(scope))
             return AuthFailure(401, "/metrics needs the token of http.metrics_token", "Bearer")
         host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
         is_proxied = any(name in headers for name in _PROXY_HEADERS) or not is_loopback(host)
