@@ -64,6 +64,15 @@ def test_everything_that_changes_who_may_do_what_is_told_and_nothing_that_failed
     assert events(shell, "--last", "1") == [[who, "user delete", BOB]]
 
 
+def test_who_made_a_copy_of_all_or_of_a_desk_is_told(shell: Shell) -> None:
+    shell("call", "add_task", "title=x")
+    copies = [("backup", str(shell.folder / "copy.db")), ("export", str(shell.folder / "copy"))]
+    for command, target in copies:
+        assert [shell(command, target).code for _ in range(2)] == [0, 1]  # it is there by then
+    who = f"{getpass.getuser()} (command line)"
+    assert events(shell) == [[who, command, target] for command, target in copies]
+
+
 def test_whoever_has_no_name_here_is_told_all_the_same(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

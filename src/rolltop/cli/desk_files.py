@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.cli import local_context, note_files, options, plain_files, render
+from rolltop.cli import local_context, note_files, options, plain_files, render, users
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import Conflict, InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -88,6 +88,8 @@ def run(arguments: Namespace) -> int:
         principal = local_context.local_principal(context)
         with ProgressBar(sys.stderr) as bar:
             answer = work(context, principal, path, bar)
+        if arguments.command == "export":
+            users.record_copy(context.database, arguments, path)
     for line in [json.dumps(answer, ensure_ascii=False)] if arguments.json else _lines(answer):
         options.print_line(line)
     return 1 if answer.get("left_out") else 0

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import getpass
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options
-from rolltop.core.errors import NotFound
+from rolltop.core.errors import NotFound, RolltopError
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Generator, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from rolltop.core import accounts, audit, db
     from rolltop.core.accounts import User
@@ -92,8 +93,13 @@ def record(tx: Tx, arguments: Namespace, subject: str) -> None:
         name = getpass.getuser()
     except (ImportError, KeyError, OSError):  # a container's user has no name
         name = "unknown"
-    name = name.encode("utf-8", "replace").decode()
     audit.record(tx, f"{name} (command line)", arguments.command, subject)
+
+
+def record_copy(database: Database, arguments: Namespace, target: Path) -> None:
+    """Note in the audit log who has made a copy, which is there even where that cannot be noted."""
+    with suppress(RolltopError):
+        database.write_sync(db.SYSTEM, record, arguments, str(target.absolute()))
 
 
 def _add(tx: Tx, arguments: Namespace) -> User:

@@ -30,7 +30,8 @@ def record(tx: Tx, actor: str, action: str, subject: str) -> None:
     """Note what the transaction does; it is kept with it, for 400 days."""
     tx.execute(delete(audit_events).where(_c.at < tx.now - KEPT_FOR))
     names = {"actor": actor, "subject": subject}
-    cut = {name: text[: _MAX_LENGTHS[name]] for name, text in names.items()}
+    storable = {name: text.encode("utf-8", "replace").decode() for name, text in names.items()}
+    cut = {name: text[: _MAX_LENGTHS[name]] for name, text in storable.items()}
     tx.execute(audit_events.insert().values(at=tx.now, action=action, **cut))
 
 
