@@ -208,6 +208,9 @@ def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:
         assert status(server, authorization="Bearer rt_anything") == 503
         assert server.ask("GET", "/ready")[0] == 503
         assert server.ask("GET", "/health")[0] == 200
+        server.stderr.until(
+            r'"request refused".* status=503 reason=.*The store is out of reach: .*path=/mcp'
+        )
 
 
 def test_the_token_of_the_settings_is_required_and_is_the_default_users(

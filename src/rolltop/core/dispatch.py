@@ -364,7 +364,9 @@ async def dispatch(
             outcome=outcome,
             code=code,
             request_id=request_id,
-            ids=_record_ids(arguments, result, result.get("data")) | logging.caller_ids(principal),
+            ids=_record_ids(arguments, result, result.get("data"))
+            | logging.caller_ids(principal)
+            | {"reason": error.log_reason if error else ""},
         )
 
 

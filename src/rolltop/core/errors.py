@@ -34,6 +34,8 @@ class RolltopError(Exception):
     default_code: ClassVar[str] = "INTERNAL_ERROR"
     exit_code: ClassVar[int] = 1
     """What a process ends with that this stops."""
+    is_loggable: ClassVar[bool] = False
+    """Whether the message tells of the machine and the store alone, and quotes no caller."""
 
     def __init__(
         self,
@@ -49,6 +51,11 @@ class RolltopError(Exception):
         self.hint = hint
         self.code = code or self.default_code
         self.data: dict[str, Any] = dict(data or {})
+
+    @property
+    def log_reason(self) -> str:
+        """Why, for the log; empty where the message may quote a caller."""
+        return self.message if self.is_loggable else ""
 
 
 class InvalidArgument(RolltopError):
@@ -82,6 +89,7 @@ class Unavailable(RolltopError):
     """
 
     default_code = "UNAVAILABLE"
+    is_loggable = True
 
 
 class DiskError(Unavailable):
@@ -154,6 +162,7 @@ class IncompatibleStore(StartupError):
     """The store was written by a newer program, or is damaged; it is left untouched."""
 
     default_code = "STORE_REFUSED"
+    is_loggable = True
 
 
 class StoreKeyMismatch(IncompatibleStore):

@@ -94,7 +94,7 @@ def call(
     request_id: str = "",
     ids: Mapping[str, str] | None = None,
 ) -> None:
-    """Log a finished call, a failed one too, with the ids of the stored things it was about."""
+    """Log a finished call, a failed one too; `ids` has the ids of what it was about, and more."""
     event(
         "call",
         request_id=request_id,

@@ -131,7 +131,8 @@ async def run_periodically(
             await job.run(app)
         except RolltopError as failure:
             outcome = failure.code
-            logging.event("job failed", level="warn", job=job.name, code=failure.code)
+            why = {"code": failure.code, "reason": failure.log_reason}
+            logging.event("job failed", level="warn", job=job.name, **why)
         except Exception as failure:  # noqa: BLE001  # the next run may succeed
             outcome = "fault"
             logging.fault(failure, message=f"job {job.name} failed")
@@ -161,8 +162,8 @@ def _warm_up(app: AppContext, on_refused: Callable[[int], None]) -> None:
         sys.stderr.write(f"rolltop: {refusal.message} {refusal.hint}\n")
         on_refused(refusal.exit_code)
         return
-    except Unavailable:
-        logging.event("the store is out of reach", level="warn")
+    except Unavailable as failure:
+        logging.event("the store is out of reach", level="warn", reason=failure.log_reason)
     end = monotonic() + _MAX_PAUSE
     for step in _warm_up_steps(app):
         app.idle.wait(max(0.0, end - monotonic()))

@@ -207,7 +207,8 @@ class _ToolHandlers:
     ) -> Answer:
         """Return the answer of a call that failed before anybody knew whose it is; log it."""
         answer = error_answer(self._app, registered.toolset, failure)
-        _log_failed_call(context, tool=registered.tool.name, code=answer.code or "")
+        code, reason = answer.code or "", failure.log_reason
+        _log_failed_call(context, tool=registered.tool.name, code=code, reason=reason)
         return answer
 
     def _describe(self, registered: RegisteredTool, *, with_views: bool) -> Tool:
@@ -281,7 +282,7 @@ def _call_result(answer: Answer, output: str) -> CallToolResult:
     )
 
 
-def _log_failed_call(context: Context, *, tool: str, code: str) -> None:
+def _log_failed_call(context: Context, *, tool: str, code: str, reason: str = "") -> None:
     """Log a call that never came to its tool."""
     caller = token_principal(context)
     logging.call(
@@ -291,7 +292,7 @@ def _log_failed_call(context: Context, *, tool: str, code: str) -> None:
         outcome="error",
         code=code,
         request_id=request_id(context),
-        ids=logging.caller_ids(caller) if caller else None,
+        ids={**(logging.caller_ids(caller) if caller else {}), "reason": reason},
     )
 
 

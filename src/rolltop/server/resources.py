@@ -249,11 +249,11 @@ class ResourceHandlers:
 @contextmanager
 def _log_reading(context: Context, call: CallContext) -> Generator[None]:
     """Log a resource's reading as calls are logged, by its kind: who, how long, how it ended."""
-    started, outcome, code = perf_counter(), "cancelled", ""
+    started, outcome, code, reason = perf_counter(), "cancelled", "", ""
     try:
         yield
     except RolltopError as failure:
-        outcome, code = "error", failure.code
+        outcome, code, reason = "error", failure.code, failure.log_reason
         raise
     except Exception:
         outcome = "fault"
@@ -268,7 +268,7 @@ def _log_reading(context: Context, call: CallContext) -> Generator[None]:
             outcome=outcome,
             code=code,
             request_id=request_id(context),
-            ids=logging.caller_ids(call.principal),
+            ids=logging.caller_ids(call.principal) | {"reason": reason},
         )
 
 

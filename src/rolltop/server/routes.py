@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -116,9 +117,10 @@ class HttpApp:
             headers = {"retry-after": str(failure.retry_after)}
             refused = Rejection.with_message(429, failure.message, headers)
             await send_rejection(scope, receive, send, refused)
-        except (Unavailable, IncompatibleStore):
-            response = _error(503, "The store is out of reach", _RETRY_HEADERS)
-            await response(scope, receive, send)
+        except (Unavailable, IncompatibleStore) as failure:
+            refused = Rejection.with_message(503, "The store is out of reach", _RETRY_HEADERS)
+            refused = replace(refused, reason=failure.log_reason)
+            await send_rejection(scope, receive, send, refused)
         except Exception as failure:  # noqa: BLE001  # nothing above would hide what it says
             reference = logging.fault(failure)
             if not started:

@@ -98,6 +98,7 @@ class BackendError(Unavailable):
     """
 
     default_code = "BACKEND_UNAVAILABLE"
+    is_loggable = False
 
     def __init__(
         self,
