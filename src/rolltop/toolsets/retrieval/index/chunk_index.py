@@ -119,7 +119,10 @@ class Fields(NamedTuple):
 def fields_of(path: str, chunk: Chunk, own: str) -> Fields:
     """Return the words of a chunk of a file; `own` is its own text."""
     place = f"{path_words(path)} {tokenize_joined(chunk.scope)}"
-    return Fields(tokenize_joined(chunk.name), place, tokenize_joined(own))
+    return Fields(tokenize_joined(chunk.name), place, _body_words(own))
+
+
+_body_words = lru_cache(1 << 11)(tokenize_joined)  # queries in a row look at the same chunks
 
 
 @lru_cache(1 << 12)

@@ -50,13 +50,11 @@ if TYPE_CHECKING:
     FindTermFiles = Callable[[Mapping[str, Sequence[str]], Sequence[FileStat], float], TermFiles]
 
 
-# Chunks of a root that are scored by their text.
-MAX_CANDIDATES: Final = 120
+# Chunks of a root that are scored by their text: the largest page.
+MAX_CANDIDATES: Final = 100
 
-# As long as there are others, no more of one file.
+# No more of one file, which may fill the page only if there are no others.
 _MAX_OF_FILE: Final = 8
-# The largest page. A file may fill it if there are no others.
-_MIN_CANDIDATES: Final = 100
 
 # Rows that bm25() ranks, unless they yield too few candidates.
 MAX_MATCHES: Final = 20_000
@@ -157,7 +155,7 @@ def _select(
     for some in (rare, terms) if 0 < len(rare) < len(terms) else (terms,):
         if names or some:
             found = _best(find_chunks(db, " OR ".join(map(_quote, (*names, *some)))), file_of)
-        if len(found) >= _MIN_CANDIDATES:
+        if len(found) >= MAX_CANDIDATES:
             break
     return found
 
@@ -180,7 +178,7 @@ def _best(found: Iterable[FoundChunk], file_of: _FileOf) -> list[_Found]:
         if len(best) >= MAX_CANDIDATES:
             break
     best = best[:MAX_CANDIDATES]
-    return best + more[: max(0, _MIN_CANDIDATES - len(best))]
+    return best + more[: MAX_CANDIDATES - len(best)]
 
 
 def _first_of(db: Connection, files: Mapping[FileStat, int | None]) -> Iterator[_Found]:
