@@ -10,9 +10,10 @@ from __future__ import annotations
 import gc
 import math
 import signal
+import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,3 +93,20 @@ def check_growth(function: Callable[[str], object], sample: Sample, size: int = 
         largest = min(processor_time(function, sample.text(4 * size), 20 * LIMIT) for _ in range(2))
         exponent = math.log(largest / large, 4)
         assert exponent <= MAX_EXPONENT, f"time by the power of {exponent:.2f}: {sample}"
+
+
+def count_calls(done: Callable[[], object]) -> int:
+    """Return how many functions are called while something is done."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    before: Any = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        done()
+    finally:
+        sys.setprofile(before)
+    return calls

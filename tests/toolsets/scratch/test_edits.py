@@ -9,7 +9,7 @@ import pytest
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.scratch.models.records import Replacement
 from rolltop.toolsets.scratch.service.text_edits import apply_edits
-from tests.growth import Sample, check_growth
+from tests.growth import Sample, check_growth, count_calls
 
 if TYPE_CHECKING:
     from tests.toolsets.scratch.caller import Caller
@@ -216,6 +216,16 @@ def test_an_unlike_field_of_an_edit_is_not_guessed(local: Caller) -> None:
     )
     assert error["message"] == 'Unknown field "context" of edits[0]'
     assert "old?: text; new?: text; all?: true or false" in error["hint"]
+
+
+def test_what_is_there_too_often_is_not_looked_for_further_than_it_is_shown() -> None:
+    def edit(text: str) -> None:
+        with pytest.raises(InvalidArgument, match="Found at: 1: a"):
+            apply_edits(text, [Replacement("a", "", everywhere=False)])
+
+    for one in ("a", "a\n"):
+        few, many = (count_calls(lambda text=one * times: edit(text)) for times in (10, 10_000))
+        assert many == few
 
 
 def test_nearest_lines_are_found_in_time_by_the_length_of_both_texts() -> None:

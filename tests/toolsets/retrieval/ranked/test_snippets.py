@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +10,9 @@ from hypothesis import strategies as st
 
 from rolltop.toolsets.retrieval.ranked.snippets import PREVIEW, snippet
 from tests.campaign import examples
+from tests.growth import count_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.toolsets.retrieval.forest import Forest
 
 HUGE = {
@@ -35,23 +33,6 @@ def plainly(own: str, wanted: set[str]) -> list[str]:
         for at, _ in enumerate(lines)
     ]
     return lines[counts.index(max(counts)) :] if any(counts) else []
-
-
-def count_calls(done: Callable[[], object]) -> int:
-    """Return how many functions are called while something is done."""
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in {"call", "c_call"}
-
-    before: Any = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        done()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 @given(

@@ -16,6 +16,8 @@ from rolltop.toolsets.scratch.service.cell_input import capacity_error, invalid_
 
 _MAX_SUGGESTIONS: Final = 3
 _MAX_SHOWN_LINE: Final = 100
+# Characters of a line whose words are found in one go, in which no other thread runs.
+_MAX_COMPARED_LINE: Final = 10_000
 _WORD: Final = re.compile(r"\w+")
 _LONE_LF: Final = re.compile(r"(?<!\r)\n")
 # Characters that the replacements of one call read and write: at most 2 s of work.
@@ -109,8 +111,7 @@ def _count_occurrences(text: str, edit: Replacement, at: int) -> int:
 
 def _ambiguous_edit(text: str, edit: Replacement, at: int, found: int) -> InvalidArgument:
     lines = TextLines(text)
-    places = (lines.line_at(start) for start in _occurrences(text, edit.old))
-    numbers = islice(dict.fromkeys(places), _MAX_SUGGESTIONS)
+    numbers = islice(_lines_with(text, lines, edit.old), _MAX_SUGGESTIONS)
     shown_lines = [(number, lines.between(number, number)) for number in numbers]
     return invalid_value(
         f"edits[{at}].old is in the cell {found} times; nothing was written. "
@@ -119,19 +120,21 @@ def _ambiguous_edit(text: str, edit: Replacement, at: int, found: int) -> Invali
     )
 
 
-def _occurrences(text: str, part: str) -> Iterator[int]:
+def _lines_with(text: str, lines: TextLines, part: str) -> Iterator[int]:
+    """Yield the number of each line that the part begins on."""
     start = text.find(part)
     while start >= 0:
-        yield start
-        start = text.find(part, start + len(part))
+        number = lines.line_at(start)
+        yield number
+        start = text.find(part, lines.span(number, number)[1])
 
 
 def _similar_lines(text: str, target: str) -> list[tuple[int, str]]:
     """Find the lines that share the most words with a text, with their numbers, in order."""
-    words = set(_WORD.findall(target.lower()))
+    words = _words(target)
 
     def alikeness(line: str) -> float:
-        own = set(_WORD.findall(line.lower()))
+        own = _words(line)
         both = len(words & own)
         return both / (len(words) + len(own) - both or 1)
 
@@ -140,6 +143,10 @@ def _similar_lines(text: str, target: str) -> list[tuple[int, str]]:
         _MAX_SUGGESTIONS, ((alikeness(line), -number, line) for number, line in numbered)
     )
     return sorted((-number, line) for _, number, line in best)
+
+
+def _words(line: str) -> set[str]:
+    return set(_WORD.findall(line[:_MAX_COMPARED_LINE].lower()))
 
 
 def _format_lines(lines: Iterable[tuple[int, str]]) -> str:
