@@ -186,6 +186,11 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         ("c", "WORDS(if, else)\nint f(int a) { switch (a) { case 1: { case 2: ; } } return 0; }\n"),
         ("c", 'int f(int a) { SWITCH(a); case 1: ; }\n/*\n#endif\n*/\nchar *b = "/*";\n'),
         ("cpp", "void f() { (a.*b)(); c->*d = e; g(h.*i); }\n"),
+        ("cpp", "T* f(int n, const void* = nullptr, A& = b);\n"),
+        (
+            "cpp",
+            "namespace a {\nA_BEGIN\n\n" + "// b\n" * 9 + "class C {\n  int d;\n};\nA_END\n}\n",
+        ),
         ("cs", "\ufeff#if A\nclass B {\n#else\nclass C {\n#endif\n}\n"),
         ("cs", 'class A { string F() => G(a\n#if B\n  .C()\n#endif\n  , "d"); }\n'),
         ("cs", "class A { T? F<T>() where T : default { return a is [var b, .. var c]; } }\n"),

@@ -54,6 +54,8 @@ _SECONDS: Final = 2.0
 """Of processor time, so that the load of the machine changes no result."""
 _SLOW_SECONDS: Final = 0.1
 _MAX_ROUNDS: Final = 400
+_LINES_BACK: Final = 3
+_NO_CODE: Final = re.compile(r"\s*(?:$|//|/\*|\*)", re.MULTILINE)
 _ARGUMENT_TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[()]', re.DOTALL)
 _Spans = tuple[tuple[int, int], ...]
 
@@ -208,12 +210,18 @@ def _candidates(text: str, found: SyntaxResult) -> list[_Spans]:
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     candidates: list[_Spans] = []
     for fault in found.errors[:3]:
-        for line in range(fault.line + 1, fault.line - 4, -1):
-            if 1 <= line <= len(starts):
-                end = starts[line] if line < len(starts) else len(text)
-                spans = _macros(text, starts[line - 1], end)
-                candidates += [(span,) for span in spans]
-                candidates += [tuple(spans)] if len(spans) > 1 else []
+        left = _LINES_BACK
+        for line in range(min(fault.line + 1, len(starts)), 0, -1):
+            end = starts[line] if line < len(starts) else len(text)
+            start = starts[line - 1]
+            if line < fault.line and _NO_CODE.match(text, start, end):
+                continue
+            left -= line < fault.line
+            if left < 0:
+                break
+            spans = _macros(text, start, end)
+            candidates += [(span,) for span in spans]
+            candidates += [tuple(spans)] if len(spans) > 1 else []
     return candidates
 
 

@@ -45,6 +45,7 @@ _CPP: Final = (
     (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
     (r"(?<=\()(\s*)this\s+(?=[A-Za-z_])", r"\1"),
     (r"(?:->|(?<!\.)\.)\*(?=\s*[A-Za-z_(])", "+"),
+    (r"([*&])\s+=\s*\w+(?=\s*[,)])", r"\1"),  # the default of a parameter without a name
 )
 _ENDLESS: Final = r"\bdef\s+(?:self\.)?\w+[?!]?(?:\([^()\n]{0,200}\))?\s*="
 """What stands before a method's one command in Ruby, which may have its arguments bare."""
