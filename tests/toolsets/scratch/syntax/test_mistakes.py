@@ -114,6 +114,9 @@ _FUNCTIONS: Final = {
         ("rs", "fn f() {\n    a < b < c;\n}\n", 2),
         ("rs", "impl A {\n    let b = 1;\n}\n", 2),
         ("rb", "a = <<~B\n  c\n", 1),
+        ("rb", "f(a,\n  b c)\n", 2),
+        ("rb", "x = [\n  a, b.c d\n]\n", 2),
+        ("rb", "f a: 1,\n  b: 2, c d\n", 2),
         ("rb", "begin\n  a\nensure\n  b\nrescue\n  c\nend\n", 5),
         ("rb", "def a\n  b\nelse\n  c\nend\n", 3),
         ("php", "<?php if ($a): ?>\nb\n<?php endif; ?>\n<?php endif; ?>\n", 4),
@@ -209,6 +212,10 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         (
             "rb",
             "def a\n  b\nrescue C\n  d\nelse\n  e\nensure\n  f\nend\nputs(<<~G, <<H)\nG\nj\nH\n",
+        ),
+        (
+            "rb",
+            "f b c, d\nf(b c)\nf a, (b c), b(c), b -1, b *c, b [c]\nx = {a: b(c), d: -> { e f }}\n",
         ),
         ("js", "return 1;\n"),
         ("js", "#!/usr/bin/env node\nvar a = <b>x</b>, await = 1;\nwith (a) {}\n"),

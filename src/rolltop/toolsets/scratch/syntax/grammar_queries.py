@@ -31,6 +31,7 @@ _MESSAGES: Final = {
     "parameter": "A parameter is a name and a type, as in 'a: u8'",
     "undeclared": "Expected a type before '{}'",
     "case": "This belongs in a 'switch'",
+    "command": "Expected ',' or brackets around this",
     "chained": "Comparisons cannot be chained",
     "escape": "Unknown escape {}",
     "char": "A character literal holds one character",
@@ -40,6 +41,8 @@ _MESSAGES: Final = {
     "value": "A value alone is no statement",
     "word": "Unexpected '{}'",
 }
+# Not "-", "*" and the like, which stand between what is before and after it where that has a value.
+_BARE_ARGUMENT: Final = re.compile(rb"[\w@$\"']")
 _MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
 # Queries take about a second a MiB on top of the parser's time.
 _MAX_BYTES: Final = 2 << 20
@@ -117,6 +120,9 @@ _QUERIES: Final = {
 (_ (ensure) (else "else" @reserved))
 (assignment left: [(self) (nil) (true) (false)] @reserved)
 (heredoc_body) @heredoc
+(argument_list "," (call arguments: (argument_list) @command))
+(array (call arguments: (argument_list) @command))
+(pair value: (call arguments: (argument_list) @command))
 """,
     "rs": r"""
 (source_file [(let_declaration) (expression_statement [(assignment_expression) (if_expression)
@@ -266,6 +272,7 @@ def _is_ended(node: Node) -> bool:
 
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "case": _is_in_switch,
+    "command": lambda node: _BARE_ARGUMENT.match(node.text or b"") is None,
     "heredoc": _is_ended,
     "reserved": _is_name,
     "untried": _has_rescue,
