@@ -115,6 +115,7 @@ _FUNCTIONS: Final = {
         ("rs", "impl A {\n    let b = 1;\n}\n", 2),
         ("rb", "a = <<~B\n  c\n", 1),
         ("rb", "f(a,\n  b c)\n", 2),
+        ("rb", "def a\n  @b  c\nend\n", 2),
         ("rb", "x = [\n  a, b.c d\n]\n", 2),
         ("rb", "f a: 1,\n  b: 2, c d\n", 2),
         ("rb", "begin\n  a\nensure\n  b\nrescue\n  c\nend\n", 5),
@@ -215,7 +216,7 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         ),
         (
             "rb",
-            "f b c, d\nf(b c)\nf a, (b c), b(c), b -1, b *c, b [c]\nx = {a: b(c), d: -> { e f }}\n",
+            "f b c, d\nf(b c)\nf a, (b c), b(c), b -1, b [c]\n@a [1] + @b -1\nf({a: b(c)}, -> { e f })\n",
         ),
         ("js", "return 1;\n"),
         ("js", "#!/usr/bin/env node\nvar a = <b>x</b>, await = 1;\nwith (a) {}\n"),

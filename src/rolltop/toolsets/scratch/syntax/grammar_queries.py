@@ -31,7 +31,7 @@ _MESSAGES: Final = {
     "parameter": "A parameter is a name and a type, as in 'a: u8'",
     "undeclared": "Expected a type before '{}'",
     "case": "This belongs in a 'switch'",
-    "command": "Expected ',' or brackets around this",
+    "command": "Expected an operator or brackets before this",
     "chained": "Comparisons cannot be chained",
     "escape": "Unknown escape {}",
     "char": "A character literal holds one character",
@@ -123,6 +123,8 @@ _QUERIES: Final = {
 (argument_list "," (call arguments: (argument_list) @command))
 (array (call arguments: (argument_list) @command))
 (pair value: (call arguments: (argument_list) @command))
+(call method: [(instance_variable) (class_variable) (global_variable) (self)]
+  arguments: (argument_list) @command)
 """,
     "rs": r"""
 (source_file [(let_declaration) (expression_statement [(assignment_expression) (if_expression)
