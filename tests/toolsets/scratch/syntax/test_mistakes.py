@@ -111,6 +111,7 @@ _FUNCTIONS: Final = {
         ("java", 'class A {\n  String a = "b\n";\n}\n', 2),
         ("java", "class A {}\nfoo();\n", 2),
         ("rs", 'fn f() {\n    g("\\d");\n}\n', 2),
+        ("rs", "mod a;\nb::c;\n", 2),
         ("rs", "fn f() {\n    a < b < c;\n}\n", 2),
         ("rs", "impl A {\n    let b = 1;\n}\n", 2),
         ("rb", "a = <<~B\n  c\n", 1),
@@ -216,7 +217,7 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         ),
         (
             "rb",
-            "f b c, d\nf(b c)\nf a, (b c), b(c), b -1, b [c]\n@a [1] + @b -1\nf({a: b(c)}, -> { e f })\n",
+            "f b c, d\nf(b c)\nf a, (b c), b(c), b -1, b [c]\n@a [1]\nf({a: b(c)}, -> { e f })\n",
         ),
         ("js", "return 1;\n"),
         ("js", "#!/usr/bin/env node\nvar a = <b>x</b>, await = 1;\nwith (a) {}\n"),

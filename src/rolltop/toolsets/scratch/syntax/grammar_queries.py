@@ -129,7 +129,7 @@ _QUERIES: Final = {
     "rs": r"""
 (source_file [(let_declaration) (expression_statement [(assignment_expression) (if_expression)
   (for_expression) (while_expression) (loop_expression) (match_expression) (return_expression)
-  (call_expression) (block)])] @outside)
+  (call_expression) (identifier) (scoped_identifier) (field_expression) (block)])] @outside)
 (declaration_list [(let_declaration) (expression_statement)] @outside)
 ([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
   "loop" "match" "break" "continue" "let" "fn" "struct" "enum" "impl" "trait" "mod" "use"))
