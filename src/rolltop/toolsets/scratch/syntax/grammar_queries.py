@@ -44,8 +44,8 @@ _MESSAGES: Final = {
 # Not "-", "*" and the like, which stand between what is before and after it where that has a value.
 _BARE_ARGUMENT: Final = re.compile(rb"[\w@$\"']")
 _MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
-# Queries take about a second a MiB on top of the parser's time.
-_MAX_BYTES: Final = 2 << 20
+# Queries take one to four seconds a MiB on top of the parser's time.
+_MAX_BYTES: Final = 1 << 20
 _C: Final = """
 (translation_unit [(return_statement) (if_statement) (for_statement) (while_statement)
   (do_statement) (switch_statement) (break_statement) (continue_statement)] @outside)
