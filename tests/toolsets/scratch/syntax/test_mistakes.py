@@ -105,6 +105,8 @@ _FUNCTIONS: Final = {
         ("cs", "class A {\n#if B\n  int F() {\n#else\n  int G() {\n#endif\n    x = ;\n }\n}\n", 7),
         ("cs", "class A {\n  void F() {\n    const int b;\n  }\n  int G(a) {}\n}\n", 3),
         ("cs", "class A {\n  int G(a) {}\n}\n", 2),
+        ("cs", "class A {\n  int B = F(c,\n    d e);\n}\n", 3),
+        ("cs", "class A {\n  int B = c[\n    d e];\n}\n", 3),
         ("java", 'class A {\n  String a = "x\\s\\t\\u0041\\d";\n}\n', 2),
         ("java", "class A {\n  void f() {\n    a + 1;\n  }\n}\n", 3),
         ("java", "class A {\n  void f() {\n    a = 'bc';\n  }\n}\n", 3),
@@ -198,6 +200,7 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         ),
         ("cs", "\ufeff#if A\nclass B {\n#else\nclass C {\n#endif\n}\n"),
         ("cs", 'class A { string F() => G(a\n#if B\n  .C()\n#endif\n  , "d"); }\n'),
+        ("cs", "class A { void F() { G(out var b, c: out int d); (int e, var f) = g; } }\n"),
         ("cs", "class A { T? F<T>() where T : default { return a is [var b, .. var c]; } }\n"),
         (
             "java",

@@ -19,6 +19,7 @@ _MESSAGES: Final = {
     "reserved": "Unexpected '{}'",
     "empty": "Nothing follows '{}'",
     "outside": "Only declarations may stand here",
+    "argument": "Expected ',' or an operator before '{}'",
     "brace": "'{{' must be on the line of what it belongs to",
     "again": "This clause is given already",
     "alone": "Expected 'catch' or 'finally' after this",
@@ -71,6 +72,8 @@ _QUERIES: Final = {
 (try_statement body: (block) @alone .)
 (constructor_declaration name: (identifier) @untyped)
 (foreach_statement !type left: (identifier) @undeclared)
+(argument_list (argument (declaration_expression name: (identifier) @argument)))
+(bracketed_argument_list (argument (declaration_expression name: (identifier) @argument)))
 (method_declaration parameters: (parameter_list (parameter !type name: (identifier) @undeclared)))
 ((identifier) @reserved (#any-of? @reserved "return" "throw" "if" "else" "for" "foreach" "while"
   "do" "switch" "case" "try" "catch" "finally" "break" "continue" "goto" "lock" "is" "in"
@@ -267,12 +270,19 @@ def _is_result(node: Node) -> bool:
     return around is not None and around.type == "switch_rule"
 
 
+def _is_out(node: Node) -> bool:
+    """Whether an argument declares what a method is to write to."""
+    before = node.parent and node.parent.prev_sibling
+    return before is not None and before.type == "out"
+
+
 def _is_ended(node: Node) -> bool:
     """Whether the word that ends a heredoc is there."""
     return not node.children or bool(node.children[-1].text)
 
 
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
+    "argument": _is_out,
     "case": _is_in_switch,
     "command": lambda node: _BARE_ARGUMENT.match(node.text or b"") is None,
     "heredoc": _is_ended,
