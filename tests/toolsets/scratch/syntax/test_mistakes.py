@@ -124,6 +124,8 @@ _FUNCTIONS: Final = {
         ("rb", "begin\n  a\nensure\n  b\nrescue\n  c\nend\n", 5),
         ("rb", "def a\n  b\nelse\n  c\nend\n", 3),
         ("php", "<?php if ($a): ?>\nb\n<?php endif; ?>\n<?php endif; ?>\n", 4),
+        ("php", "<?php\n$this->a = A->b[0];\nthis->a = 1;\n", 3),
+        ("php", "<?php\n$a[B[0]] = 1;\na[0] = 1;\n", 3),
         ("php", "<?php\nif ($a): b(); else: c();\nelse: d(); endif;\n", 3),
     ],
 )

@@ -39,6 +39,7 @@ _MESSAGES: Final = {
     "heredoc": "This text is never closed",
     "line": "String is never closed",
     "untried": "'{}' without a 'rescue' before it",
+    "variable": "Expected '$' before '{}'",
     "value": "A value alone is no statement",
     "word": "Unexpected '{}'",
 }
@@ -109,6 +110,8 @@ _QUERIES: Final = {
 ((string_literal) @line (#match? @line "^\"(?!\"\")[^\n]*\n"))
 """,
     "php": """
+(assignment_expression left: (member_access_expression object: (name) @variable))
+(assignment_expression left: (subscript_expression . (name) @variable))
 ([(expression_statement (name) @reserved) (named_label_statement (name) @reserved)]
   (#match? @reserved "^(?i:else|elseif|case|default|end(if|while|for|foreach|switch|declare))$"))
 """,
