@@ -224,8 +224,7 @@ def test_what_is_there_too_often_is_not_looked_for_further_than_it_is_shown() ->
             apply_edits(text, [Replacement("a", "", everywhere=False)])
 
     for one in ("a", "a\n"):
-        few, many = (count_calls(lambda text=one * times: edit(text)) for times in (10, 10_000))
-        assert many == few
+        assert count_calls(lambda text=one * 10_000: edit(text)) < 1_000
 
 
 def test_nearest_lines_are_found_in_time_by_the_length_of_both_texts() -> None:
