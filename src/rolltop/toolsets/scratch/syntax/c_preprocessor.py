@@ -46,7 +46,7 @@ _GRAMMAR_CHOICES: Final = {
     "cs": ("cs",),
 }
 _COMMENT_OR_TEXT: Final = re.compile(
-    r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?""", re.DOTALL
+    r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?""", re.DOTALL
 )
 _LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
 _MAX_REPAIRED_BYTES: Final = 256 * 1024
