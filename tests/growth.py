@@ -87,6 +87,7 @@ def check_growth(function: Callable[[str], object], sample: Sample, size: int = 
     if math.isinf(large):
         assert processor_time(function, sample.text(size), 5 * LIMIT) < math.inf, sample
         return
+    large = min(large, processor_time(function, sample.text(size)))  # the first makes what is kept
     small = min(processor_time(function, sample.text(size // 4)) for _ in range(2))
     exponent = math.log(large / small, 4)
     if exponent > MAX_EXPONENT:  # once more, where chance has less of a part

@@ -389,7 +389,8 @@ def _candidates(
     titles = _fold("\n".join(span.title for span in spans))
     hits: dict[str, list[int]] = {}
     for term in terms:
-        for form in (term, _base_form(term)):  # the words as they are, before others of the same
+        # The words as they are, before others of the same.
+        for form in dict.fromkeys((term, _base_form(term))):
             found = _word_starts(lowered, form)
             if found or _is_in_title(form, titles):
                 hits[form] = found

@@ -100,7 +100,7 @@ def index_file(path: str, stamp: Stamp, text: str) -> IndexedFile:
     chunks = split_chunks(path, text)
     terms: list[str] = []
     for chunk in chunks:
-        fields = fields_of(path, chunk, chunk.own(text))
+        fields = fields_of(path, chunk, tokenize_joined(chunk.own(text)))
         names = [fields.name] * _NAME_REPEATS
         if chunk.name:
             names.append(f"{NAME}{plain_name(chunk.name)}")
@@ -116,13 +116,10 @@ class Fields(NamedTuple):
     body: str
 
 
-def fields_of(path: str, chunk: Chunk, own: str) -> Fields:
-    """Return the words of a chunk of a file; `own` is its own text."""
+def fields_of(path: str, chunk: Chunk, body: str) -> Fields:
+    """Return the words of a chunk of a file; `body` are those of its own text."""
     place = f"{path_words(path)} {tokenize_joined(chunk.scope)}"
-    return Fields(tokenize_joined(chunk.name), place, _body_words(own))
-
-
-_body_words = lru_cache(1 << 11)(tokenize_joined)  # queries in a row look at the same chunks
+    return Fields(tokenize_joined(chunk.name), place, body)
 
 
 @lru_cache(1 << 12)

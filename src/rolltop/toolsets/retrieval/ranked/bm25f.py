@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rolltop.core.fulltext.analyzer import tokenize_parts
+from rolltop.core.fulltext.analyzer import tokenize_joined, tokenize_parts
 from rolltop.core.fulltext.bm25 import TermStatistics, is_prefix_term
 from rolltop.toolsets.retrieval.index.chunk_index import (
     fields_of,
@@ -62,6 +63,9 @@ _SHORT_QUERY: Final = 3
 # Letters of a word of a file's name, or of a query's term, that may stand for a longer one.
 _MIN_BEGINNING: Final = 4
 
+# Code points of a chunk whose words are remembered: 20 MB at most.
+_MAX_REMEMBERED: Final = 4_096
+
 # Maximum distance, in words, of two query words that count as close.
 _NEAR: Final = 4
 
@@ -103,7 +107,7 @@ class Scorer:
         chunk's own text; `is_first` marks the first chunk of its file.
         """
         query = self._query
-        fields = [field.split() for field in fields_of(path, chunk, own)]
+        fields = [field.split() for field in fields_of(path, chunk, _body_words(own))]
         name, place, body = map(self._find_terms, fields)
         # The context of a chunk: its file's path and the names of its enclosing scopes.
         in_path = self._find_terms(path_words(path).split()) if place else place
@@ -206,6 +210,14 @@ class Scorer:
             if first in places and second in places and _meet(places[first], places[second])
         )
         return WEIGHTS.near * total / self._most_near
+
+
+def _body_words(own: str) -> str:
+    return _remember_words(own) if len(own) <= _MAX_REMEMBERED else tokenize_joined(own)
+
+
+# Queries in a row look at the same chunks.
+_remember_words = lru_cache(1 << 11)(tokenize_joined)
 
 
 def ends_in(path: str, name: str) -> bool:
