@@ -53,10 +53,14 @@ def test_a_null_beside_the_rest_is_left_out(mine: Caller) -> None:
     assert mine.contents(pad) == ["c", "d"]
 
 
-def test_a_blank_label_removes_the_pads_own(mine: Caller) -> None:
+def test_a_blank_description_removes_the_pads_own_and_other_blanks_are_left_out(
+    mine: Caller,
+) -> None:
     pad = mine.pad(title="t", description="d", summary="s")
-    mine.ok("scratch_update", scratch_id=pad, title="", summary="", metadata={"summary": "u"})
-    assert mine.read(pad)["metadata"] == {"description": "d", "summary": "u"}
+    mine.ok("scratch_update", scratch_id=pad, title="", description="", summary="", tags=["a"])
+    assert mine.read(pad)["metadata"] == {"title": "t", "summary": "s"}
+    mine.ok("scratch_update", scratch_id=pad, description="", metadata={"description": "e"})
+    assert mine.read(pad)["metadata"]["description"] == "e"
 
 
 def test_objects_beside_the_rest_may_be_json_text(mine: Caller) -> None:

@@ -22,16 +22,15 @@ _SCHEMA_WORDS: Final = frozenset(
 def join_labels(given: JsonObject) -> JsonObject:
     """Put a title, a description and a summary into the metadata, where they win.
 
-    A blank one removes what the pad has, unless the metadata says another.
+    A blank description removes the pad's; a title is never lost to a host that fills in blanks.
     """
-    labels = {name: given[name] for name in LABEL_KEYS if given.get(name) is not None}
+    labels = {name: given[name] for name in LABEL_KEYS if given.get(name)}
+    blank: JsonObject = {"description": None} if given.get("description") == "" else {}
     rest = {name: value for name, value in given.items() if name not in LABEL_KEYS}
     metadata: Any = given.get("metadata") or {}
-    if not labels or not isinstance(metadata, dict):
+    if not (labels or blank) or not isinstance(metadata, dict):
         return rest  # of metadata that is no object it is said what it must be
-    blank = {name: None for name, value in labels.items() if value == ""}
-    own = {name: value for name, value in labels.items() if name not in blank}
-    return {**rest, "metadata": {**blank, **metadata, **own}}
+    return {**rest, "metadata": {**blank, **metadata, **labels}}
 
 
 def join_pad(given: JsonObject) -> JsonObject:
