@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
 from rolltop.core.accounts import DEFAULT_EMAIL
+from rolltop.toolsets.tasks.evidence import mark_task
+from rolltop.web.pages import tasks
 from tests.web.visitor import Visitor
 
 if TYPE_CHECKING:
+    import pytest
+
+    from rolltop.core.context import CallContext
+    from rolltop.toolsets.tasks.models import Task
     from tests.web.visitor import Site
 
 
@@ -26,6 +33,11 @@ def test_the_board_counts_all_tasks_and_shows_the_most_urgent(site: Site, ann: V
     for shown in ("Ready 100", "In work 1", "Blocked 1", "Done 1", "and 50 more", "claude until"):
         assert shown in text, text
     assert len([link for link in page.links() if link.startswith("/tasks/")]) < 70
+
+
+def test_a_nul_in_an_address_which_no_store_takes_is_left_out(ann: Visitor) -> None:
+    page = ann.get("/tasks?project=%00re%00d")
+    assert (page.status, page.form("/tasks/add").fields["project"]) == (200, "red")
 
 
 def test_a_task_is_added_done_reopened_deleted_and_brought_back(site: Site, ann: Visitor) -> None:
@@ -136,6 +148,29 @@ def test_lists_say_which_evidence_broke(site: Site, ann: Visitor) -> None:
     agent("note_save", id=note["id"], local_version=1, text="measured: 40 ms")
     for path in ("/tasks", "/tasks/table"):
         assert ann.get(path).text.count("evidence changed") == 2
+
+
+def test_the_board_shows_tasks_whose_evidence_is_not_looked_at_in_time(
+    site: Site, ann: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="measured: 12 ms")
+    for title in ("Make it fast", "Keep it fast"):
+        agent("add_task", title=title, evidence=[note["uri"]])
+    agent("note_save", id=note["id"], local_version=1, text="measured: 40 ms")
+    looked_at: list[str] = []
+
+    async def look_once(call: CallContext, task: Task) -> Task:
+        if looked_at:
+            await asyncio.Event().wait()
+        looked_at.append(task.id)
+        return await mark_task(call, task)
+
+    monkeypatch.setattr(tasks, "mark_task", look_once)
+    text = ann.get("/tasks").text
+    assert "Make it fast" in text
+    assert "Keep it fast" in text
+    assert text.count("evidence changed") == 1
 
 
 def test_a_criterion_of_two_lines_stays_one(site: Site, ann: Visitor) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
@@ -15,7 +17,7 @@ from rolltop.core.errors import NotFound
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.tasks import TOOLSET, assignees
-from rolltop.toolsets.tasks.evidence import mark_tasks
+from rolltop.toolsets.tasks.evidence import mark_task
 from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
@@ -25,6 +27,8 @@ from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_
 
 _MAX_CARDS: Final = 50
 _MAX_DONE: Final = 20
+_EVIDENCE_SECONDS: Final = 1.0
+"""For looking at the evidence of a board's open tasks."""
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "status", "tag", "project", "assignee", "due_before")
 
@@ -45,11 +49,16 @@ async def show_board(visit: Visit) -> Response:
     project = visit.argument("project")
     visit.require("list_tasks")
     found, blockers = await visit.read(_read_board, service, project)
-    call = CallContext(visit.app, visit.principal, "list_tasks", 0)
     columns = [
-        Column(name, title, total, [task.data for task in await mark_tasks(call, tasks)])
+        Column(name, title, total, [task.data for task in tasks])
         for name, title, total, tasks in found
     ]
+    call = CallContext(visit.app, visit.principal, "list_tasks", 0)
+    with suppress(TimeoutError):  # cards after those that were looked at in time stay unmarked
+        async with asyncio.timeout(_EVIDENCE_SECONDS):
+            for column, (*_, tasks) in zip(columns, found, strict=True):
+                for place, task in enumerate(tasks):
+                    column.tasks[place] = (await mark_task(call, task)).data
     done = await visit.call(
         "list_tasks", status="completed", project=project or ALL_PROJECTS, limit=_MAX_DONE
     )
