@@ -205,8 +205,8 @@ class Visit:
         return hmac.new(self._secret.encode(), b"csrf", hashlib.sha256).hexdigest()
 
     def argument(self, name: str) -> str:
-        """Return a parameter of the address, without blanks around it; empty for none."""
-        return self.request.query_params.get(name, "").strip()
+        """Return a parameter of the address, without NULs and blanks around it; empty for none."""
+        return self.request.query_params.get(name, "").replace("\0", "").strip()
 
     def offers(self, *tools: str) -> bool:
         """Whether this person may use these tools here."""
