@@ -514,6 +514,16 @@ def test_no_operation_is_taken_back_by_halves(
     assert state(desk, me)["tasks"] == []
 
 
+def test_what_has_no_address_is_named_where_it_is_taken_back(
+    desk: AppContext, me: Principal
+) -> None:
+    answer_of(desk, me, "add_task", tasks=[{"title": title} for title in "ab"])
+    answer_of(desk, me, "scratch_namespace", action="create", namespace="ships")
+    tried = answer_of(desk, me, "desk_undo", since="1", dry_run=True)
+    assert tried["undone"] == ["namespace ships"]
+    assert len(tried["skipped"]) == 1
+
+
 def test_what_began_before_a_time_is_not_taken_back_by_halves(
     desk: AppContext, me: Principal, clock: Clock
 ) -> None:

@@ -173,11 +173,12 @@ def uri_of(entry: Entry) -> AddressText | None:
     return Address(cast("Kind", entry.kind), short_id(entry.ref), version=version).text
 
 
-def thing_address(entry: Entry) -> str | None:
-    """Return the address of what an entry is of: of a link, where it begins."""
+def name_thing(entry: Entry) -> str:
+    """Return the address of what an entry is of: of a link, where it begins; else kind and name."""
     if entry.kind in RECORD_KINDS:
         return record_address(cast("Kind", entry.kind), entry.ref)
-    return _describe_link(entry).get("uri") if entry.kind == "link" else None
+    uri = _describe_link(entry).get("uri") if entry.kind == "link" else None
+    return uri or f"{entry.kind} {entry.ref}"
 
 
 def find_gone(tx: Tx, address: Address) -> Opened | None:

@@ -279,8 +279,7 @@ def _parse_wanted(
 
 
 def _undo_answer(call: CallContext, undone: Undone, *, dry_run: bool) -> UndoAnswer:
-    shown = dict.fromkeys(map(history.thing_address, undone.entries))
-    answer: UndoAnswer = {"undone": [uri for uri in shown if uri is not None]}
+    answer: UndoAnswer = {"undone": [*dict.fromkeys(map(history.name_thing, undone.entries))]}
     if dry_run:
         answer["dry_run"] = True
     elif undone.entries:

@@ -102,7 +102,7 @@ function undoer(operation, sequence) {
       say(`Change ${sequence} was undone.`);
     });
     const things = element("ul", {}, tried.undone.map((uri) => element("li", {}, uri)));
-    const isAnything = tried.undone.length || !skipped; // a namespace has no address
+    const isAnything = tried.undone.length > 0;
     const text = isAnything ? "These would be put back as they were:" : `Nothing is left to take back. ${skipped}`;
     const asked = element("div", { className: "asked" }, text, things, isAnything ? take : null, " ", leave);
     undo.replaceWith(asked);
