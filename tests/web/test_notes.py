@@ -75,30 +75,50 @@ def test_a_text_comes_back_as_it_was(site: Site, ann: Visitor, text: str) -> Non
     assert (saved["text"], saved["tags"]) == (text, ["touched"])
 
 
-@pytest.mark.parametrize("taken", ["take", "trash"])
-def test_a_conflict_of_a_sync_shows_both_sides_and_takes_either(
-    site: Site, ann: Visitor, taken: str
-) -> None:
-    agent = site.agent()
-    note_id = agent("note_save", text="one\ntwo by others\n")["id"]
+def new_copy(site: Site, note_id: str) -> str:
+    """Return the id of the copy that a sync makes of a note whose text and tags it cannot merge."""
 
     def clash(tx: Tx) -> None:
         notebook, _account = notebooks.open_notebook(tx, site.app.settings)
         note = notebook.get(note_id)
         assert note is not None
-        create_conflict_copy(notebook, note, replace(note.content, text="one\ntwo by us\n"))
+        ours = replace(note.content, text="one\ntwo by us\n", tags=("ours",))
+        create_conflict_copy(notebook, note, ours)
 
     user = site.app.database.write_sync(SYSTEM, ensure_default_user)
     site.app.database.write_sync(Principal.for_user(user.id), clash)
-    (copy,) = agent("note_list", tags=["conflict"])["items"]
-    page = ann.get(f"/notes/{copy['id']}")
+    (copy,) = site.agent()("note_list", tags=["conflict"])["items"]
+    return copy["id"]
+
+
+@pytest.mark.parametrize("taken", ["take", "trash"])
+def test_a_conflict_of_a_sync_shows_both_sides_and_takes_either(
+    site: Site, ann: Visitor, taken: str
+) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="one\ntwo by others\n", tags=["theirs"])["id"]
+    copy_id = new_copy(site, note_id)
+    page = ann.get(f"/notes/{copy_id}")
     for shown in ("-two by others", "+two by us", "Take this"):
         assert shown in page.text
     assert "Take this" not in ann.get(f"/notes/{note_id}").text
-    ann.submit(page.form(f"/notes/{copy['id']}/manage"), action=taken)
-    text = "two by us" if taken == "take" else "two by others"
-    assert agent("note_get", id=note_id)["text"] == f"one\n{text}\n"
+    ann.submit(page.form(f"/notes/{copy_id}/manage"), action=taken)
+    text, tag = ("two by us", "ours") if taken == "take" else ("two by others", "theirs")
+    note = agent("note_get", id=note_id)
+    assert (note["text"], note["tags"]) == (f"one\n{text}\n", [tag])
     assert agent("note_list", tags=["conflict"])["items"] == []
+
+
+def test_a_copy_that_changed_since_it_was_shown_is_not_taken(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="one\ntwo by others\n")
+    copy_id = new_copy(site, note["id"])
+    form = ann.get(f"/notes/{copy_id}").form(f"/notes/{copy_id}/manage")
+    version = agent("note_get", id=copy_id)["local_version"]
+    agent("note_save", id=copy_id, local_version=version, text="one\ntwo by an agent\n")
+    assert ann.submit(form, action="take").status == 409
+    assert agent("note_get", id=note["id"])["local_version"] == note["local_version"]
+    assert len(agent("note_list", tags=["conflict"])["items"]) == 1
 
 
 def test_a_conflict_shows_both_sides_and_takes_either(site: Site, ann: Visitor) -> None:

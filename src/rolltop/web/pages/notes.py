@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.notes import TOOLSET
+from rolltop.toolsets.notes.models import CONFLICT_TAG
 from rolltop.toolsets.notes.service import NoteService
 from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
@@ -117,14 +118,18 @@ async def show_versions(visit: Visit) -> Response:
 async def _take_copy(visit: Visit) -> Response:
     """Give a note the text of the copy that a sync made of it, and delete the copy."""
     form = visit.form
-    copy = await _get_note(visit, parse_number(form.get("version", "")))
+    copy = await _get_note(visit)
     original = await _find_original(visit, copy)
     if original is None:
         raise PageFailure(404, "There is no other text any more")
+    version = copy["local_version"]
+    if parse_number(form.get("version", "")) != version:
+        hint = "Load the page again, and take the text that is there now."
+        raise PageFailure(409, "This text has changed since it was shown", hint)
     taken: JsonObject = {"id": original["id"], "text": copy["text"], "confirm_shrink": True}
+    taken["tags"] = [tag for tag in copy["tags"] if tag != CONFLICT_TAG]
     taken["local_version"] = parse_number(form.get("original", "")) or 0
     await visit.call_exactly("note_save", taken)
-    version = copy["local_version"]
     await visit.call("note_manage", action="trash", id=copy["id"], local_version=version)
     return visit.redirect(f"/notes/{original['id']}")
 
