@@ -142,3 +142,19 @@ def test_pages_are_there_without_the_toolsets_of_others(tmp_path: Path) -> None:
     for path in ("/notes", "/files", "/journal", "/journal/1"):
         assert ann.get(path).status == 404, path
     site.close()
+
+
+def test_a_tools_own_refusal_is_shown_where_the_desk_is_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    site = Site(tmp_path, toolsets=("scratch", "retrieval"), retrieval__roots={"code": str(folder)})
+    try:
+        ann = Visitor(site)
+        ann.log_in()
+        for path, status in (("/pads/0123abcd", 404), ("/files/code/image.png", 400)):
+            page = ann.get(path)
+            assert page.status == status
+            assert "desk_read" not in page.text
+    finally:
+        site.close()

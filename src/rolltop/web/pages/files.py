@@ -50,7 +50,7 @@ async def show_file(visit: Visit) -> Response:
     except ToolFailure as failure:
         if failure.code == "RANGE_INVALID":  # the file is empty, or shorter than it was
             page = await visit.call("repo_open_file", repo=root, path=path, lines=True)
-        elif failure.code == "FILE_BINARY":  # a document has its text
+        elif failure.code == "FILE_BINARY" and visit.offers("desk_read"):  # a document has its text
             opened = await visit.call("desk_read", uri=file_address(root, path))
             return visit.render("address", opened=opened)
         elif failure.code in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:

@@ -49,7 +49,7 @@ async def show_pad(visit: Visit) -> Response:
             cursor=visit.argument("cursor"),
         )
     except ToolFailure as failure:
-        if failure.status != HTTPStatus.NOT_FOUND:
+        if failure.status != HTTPStatus.NOT_FOUND or not visit.offers("desk_read"):
             raise
         opened = await visit.call("desk_read", uri=f"rolltop://pad/{pad_id}")
         return visit.render("address", opened=opened)
