@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.scratch.syntax import external_programs
+from rolltop.toolsets.scratch.syntax import c_preprocessor, external_programs
 from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
 from rolltop.toolsets.scratch.syntax.grammar_gaps import rewrite
 from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult
@@ -214,3 +214,16 @@ def test_gaps_of_grammars_are_filled_in_time_by_the_texts_length(language: str, 
 @pytest.mark.parametrize("sample", [Sample((" ",)), Sample(("/",), end="\n"), Sample(("/* ",))])
 def test_what_stands_before_a_package_clause_is_read_in_time_by_its_length(sample: Sample) -> None:
     check_growth(external_programs.has_package_clause, sample)
+
+
+@pytest.mark.parametrize("language", ["cpp", "cs"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *('R"(', 'R"a(b)', "'", '"', '@"', '@""', '$@"{', '$@"{"a"', '$@"{"', '""" ', '""""""" '),
+        *("/*", "/ *", "#if A\n", "#else\n", "#endif\n", "#if A\n#endif\n", "\\\n", '$@"{\\"'),
+    ],
+)
+def test_directives_are_paired_in_time_by_the_texts_length(language: str, unit: str) -> None:
+    sample = Sample((unit,), end="\n#endif\n")
+    check_growth(lambda text: c_preprocessor.find_unbalanced(text, language), sample)

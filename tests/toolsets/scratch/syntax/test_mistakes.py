@@ -276,6 +276,11 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
             ),
         ),
         ("hpp", "module m:impl;\nimport :other;\nint f() { return 1; }\n"),
+        ("cpp", 'auto a = u8R"(\n#ifndef A\n)";\nauto b = R"x(\n#endif\n)" )x";\n'),
+        ("cs", 'class A { string b = @"""\n#endif\n", c = """\n#if A "\n"""; }\n'),
+        ("cs", 'class A { string b = $@"{{"";{c("d")}\n#endif\n"; }\n'),
+        ("cs", 'class A {\n#if B\n string c = @"\n d/*.cs\n";\n#endif\n}\n'),
+        ("cs", "class A {\n#if false\n don't b/*.cs @\"\n#endif\n}\n"),
     ],
 )
 def test_valid_text_stays_valid(language: str, text: str) -> None:

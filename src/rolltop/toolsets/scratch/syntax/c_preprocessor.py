@@ -45,8 +45,26 @@ _GRAMMAR_CHOICES: Final = {
     "hpp": ("cpp",),
     "cs": ("cs",),
 }
+_COMMENT: Final = r"/\*.*?(?:\*/|\Z)|//[^\n]*"
+_TEXT: Final = r""""(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?"""
 _COMMENT_OR_TEXT: Final = re.compile(
-    r"""/\*.*?(?:\*/|\Z)|//[^\n]*|"(?:[^"\\\n]++|\\.)*"?|'(?:[^'\\\n]++|\\.)*'?""", re.DOTALL
+    rf"""{_COMMENT}|\b(?:u8|[uUL])?R"(?P<mark>[^\s()\\"]{{0,16}})\(.*?(?:\)(?P=mark)"|\Z)|{_TEXT}""",
+    re.DOTALL,
+)
+_COMMENT_OR_TEXT_OF_CS: Final = re.compile(
+    rf"""
+    {_COMMENT}
+    | (?:\$@|@\$)"(?:
+        [^"{{]++ | "" | \{{\{{
+        # what is put in, which may hold strings
+      | \{{[^"{{}}]{{0,200}}+(?:"(?:[^"\\\n]|\\.){{0,200}}"[^"{{}}]{{0,200}}+){{1,9}}\}}
+      | \{{
+    )*"?
+    | @"(?:[^"]++|"")*"?
+    | (?P<quotes>"{{3,}}+).*?(?:(?P=quotes)|\Z)
+    | {_TEXT}
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 _LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
 _MAX_REPAIRED_BYTES: Final = 256 * 1024
@@ -62,7 +80,7 @@ _Spans = tuple[tuple[int, int], ...]
 
 def check(content: str, language: str) -> SyntaxResult:
     """Find the syntax errors that remain once macros and conditionals are skipped."""
-    unbalanced = _find_unbalanced(content)
+    unbalanced = find_unbalanced(content, language)
     if unbalanced is not None:
         return SyntaxResult([unbalanced], by="grammar")
     began = time.thread_time()
@@ -89,9 +107,18 @@ def check(content: str, language: str) -> SyntaxResult:
     return best
 
 
-def _find_unbalanced(content: str) -> Diagnostic | None:
-    """Find the first conditional directive that has no partner."""
-    plain = _COMMENT_OR_TEXT.sub(lambda one: _blank(one.group()), content)
+def find_unbalanced(content: str, language: str) -> Diagnostic | None:
+    """Find the first conditional directive that has no partner.
+
+    C# reads no comments and strings in a branch that is left out, which any may be.
+    """
+    if language == "cs" and _first_alone(content) is None:
+        return None
+    pattern = _COMMENT_OR_TEXT_OF_CS if language == "cs" else _COMMENT_OR_TEXT
+    return _first_alone(pattern.sub(lambda one: _blank(one.group()), content))
+
+
+def _first_alone(plain: str) -> Diagnostic | None:
     opened: list[tuple[str, int]] = []
     number = 1
     for line in _LOGICAL_LINE.findall(plain) if "#" in plain else ():
