@@ -51,6 +51,7 @@ class JsonScanner:
         self._depth = 0
         self._values = 1
         self._strings: list[bytes] = []
+        self._errors = "strict"
 
     def feed(self, chunk: bytes) -> None:
         """Read on.
@@ -70,10 +71,10 @@ class JsonScanner:
         outside = starts_within + outside + b'"' * (self._quotes % 2)
         self._count(outside.translate(None, _SPACES))
 
-    def parse(self, parse_constant: Callable[[str], Any] | None = None) -> Any:  # noqa: ANN401  # any JSON value
+    def parse(self, *, lenient: bool = False) -> Any:  # noqa: ANN401  # any JSON value
         """Return the value. What was read is let go.
 
-        `parse_constant` stands for what `json` takes for a number and JSON doesn't have.
+        `lenient` takes what `json` takes and JSON doesn't have: NaN, infinity, lone surrogates.
 
         Raises:
             ValueError: this is not JSON in UTF-8, or a number in it is out of range.
@@ -82,8 +83,11 @@ class JsonScanner:
         if self._quotes % 2 or self._backslash:
             raise json.JSONDecodeError("Unterminated string", "", 0)
         text = self._without_strings().decode("utf-8-sig")
+        if lenient:
+            self._errors = "surrogatepass"
         try:
-            return self._fill(loads(text, _whole_number, parse_constant))
+            read = json.loads if lenient else loads
+            return self._fill(read(text, parse_int=_whole_number))
         except json.JSONDecodeError as failure:  # its place is none in what was sent
             raise json.JSONDecodeError(failure.msg, "", 0) from None
 
@@ -126,7 +130,7 @@ class JsonScanner:
     def _fill(self, value: Any) -> Any:  # noqa: ANN401  # any JSON value
         """Return the value with each string in the place of its number."""
         if isinstance(value, str):
-            return _decode(self._strings[int(value)])
+            return _decode(self._strings[int(value)], self._errors)
         if isinstance(value, list):
             return [self._fill(entry) for entry in cast("list[Any]", value)]
         if isinstance(value, dict):
@@ -142,21 +146,16 @@ def _split(data: bytes) -> list[bytes]:
     return data.split(b'"')
 
 
-def loads(
-    text: str,
-    parse_int: Callable[[str], int] = int,
-    parse_constant: Callable[[str], Any] | None = None,
-) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the value of a JSON text; `parse_constant` is as in `JsonScanner.parse`.
+def loads(text: str, parse_int: Callable[[str], int] = int) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value of a JSON text.
 
     Raises:
         ValueError: it is none.
         RecursionError: it is nested too deeply.
 
     """
-    reject = _reject_constant
     return json.loads(
-        text, parse_constant=parse_constant or reject, parse_float=_finite, parse_int=parse_int
+        text, parse_constant=_reject_constant, parse_float=_finite, parse_int=parse_int
     )
 
 
@@ -176,10 +175,10 @@ def _reject_constant(name: str) -> NoReturn:
     raise InvalidNumber(f"{name} is not a JSON number")
 
 
-def _decode(raw: bytes) -> str:
+def _decode(raw: bytes, errors: str) -> str:
     if len(raw) <= STRING_SLICE:
-        return json.loads(f'"{raw.decode()}"')
-    return "".join(json.loads(f'"{part.decode()}"') for part in _slices(raw))
+        return json.loads(f'"{raw.decode(errors=errors)}"')
+    return "".join(json.loads(f'"{part.decode(errors=errors)}"') for part in _slices(raw))
 
 
 def _slices(raw: bytes) -> Iterator[bytes]:

@@ -61,15 +61,14 @@ class HttpResponse:
     body: bytes
 
     def json(self) -> Any:  # noqa: ANN401  # any JSON value
-        """Parse the body. Raises BackendError."""
-        read = functools.partial(json.loads, parse_constant=lambda _name: None)
+        """Parse the body, with NaN, infinity and lone surrogates. Raises BackendError."""
         try:
             if len(self.body) <= MAX_INLINE_BYTES:
-                return read(self.body)
+                return json.loads(self.body)
             scanner = JsonScanner()
             for start in range(0, len(self.body), MAX_INLINE_BYTES):
                 scanner.feed(self.body[start : start + MAX_INLINE_BYTES])
-            return scanner.parse(read)
+            return scanner.parse(lenient=True)
         except LimitExceeded:
             raise backend.body_too_long() from None
         except (ValueError, RecursionError):
