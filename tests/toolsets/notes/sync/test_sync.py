@@ -138,10 +138,35 @@ def test_large_notes_come_in_smaller_pages(device: Device, server: Bucket) -> No
     fill(server, 20, "long " * 4000)
     assert len(device.run(pull.plan_sync).notes) == 20
     assert tally(device.sync()) == (20, 0, 0, "idle")
-    server.post("n3", {"content": "x" * 200_000}, None, None)
-    done = device.sync()
-    assert (done.status, device.account().error_count) == ("error", 1)
-    assert len(texts(device)) == 20
+
+
+def nested(depth: int) -> list[Any]:
+    """Return a list in a list in a list."""
+    return [nested(depth - 1)] if depth else []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"content": "x" * 400_000},
+        {"content": "x" * 70_000, "own": [0] * 60_000},
+        {"content": "x" * 70_000, "own": nested(150)},
+    ],
+    ids=["bytes", "values", "depth"],
+)
+def test_a_note_that_is_too_large_keeps_no_other_back(
+    device: Device, server: Bucket, data: dict[str, Any]
+) -> None:
+    device.bounds = RequestLimits(max_body_bytes=300_000)
+    fill(server, 20)
+    server.post("large", data, None, None)
+    for name in ("m1", "m2"):
+        server.post(name, {"content": name}, None, None)
+    assert tally(device.sync()) == (22, 0, 0, "idle")
+    assert len(texts(device)) == 22
+    server.post("large", {"content": "small by now", "own": None}, None, None)
+    assert tally(device.sync()) == (1, 0, 0, "idle")
+    assert texts(device)["large"] == "small by now"
 
 
 def test_changes_of_both_sides_on_other_lines_are_merged(device: Device, server: Bucket) -> None:

@@ -69,9 +69,9 @@ class HttpResponse:
             for start in range(0, len(self.body), MAX_INLINE_BYTES):
                 scanner.feed(self.body[start : start + MAX_INLINE_BYTES])
             return scanner.parse(lenient=True)
-        except LimitExceeded:
+        except (LimitExceeded, RecursionError):
             raise backend.body_too_long() from None
-        except (ValueError, RecursionError):
+        except ValueError:
             raise backend.unexpected_response() from None
 
     async def read(self, parse: Callable[[HttpResponse], T]) -> T:

@@ -123,10 +123,10 @@ class _PageReader:
                     limit=self._size, mark=self._mark, since=self._since, data=True
                 )
             except BodyTooLong:
-                if self._size == 1:
-                    raise
-                self._size = max(1, self._size // 8)
-                continue
+                if self._size > 1:
+                    self._size = max(1, self._size // 8)
+                    continue
+                page = await self._pass_over()
             if page is not None:
                 self._mark = _next_mark(page, self._marks)
                 return page, await _confirm_versions(self._connection, page.notes)
@@ -134,6 +134,14 @@ class _PageReader:
             self._since, self._mark, self._size = None, None, _FULL_PAGE
             self._marks.clear()
             self.is_restarted = True
+
+    async def _pass_over(self) -> IndexPage | None:
+        """Read the page of one note without the note, which is too large to be read."""
+        page = await self._connection.backend.index(
+            limit=1, mark=self._mark, since=self._since, data=False
+        )
+        self._size = _FULL_PAGE
+        return page and replace(page, notes=(), unreadable=page.unreadable + len(page.notes))
 
 
 def _next_mark(page: IndexPage, seen: set[str | None]) -> str | None:
