@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
+
+import httpx2
 import pytest
 
 from rolltop.toolsets.notes.clients.backend import BodyTooLong
-from rolltop.toolsets.notes.clients.http_client import MAX_INLINE_BYTES, HttpResponse
+from rolltop.toolsets.notes.clients.http_client import (
+    MAX_INLINE_BYTES,
+    HttpClient,
+    HttpResponse,
+    RequestLimits,
+)
+from tests.simperium.transport import Whole
 
 
 @pytest.mark.parametrize(
@@ -24,3 +34,18 @@ def test_a_small_body_that_is_nested_too_deeply_is_too_large() -> None:
     assert len(body) < MAX_INLINE_BYTES
     with pytest.raises(BodyTooLong):
         HttpResponse(200, {}, body).json()
+
+
+def test_what_follows_a_packed_body_is_left_out() -> None:
+    text = bytes(3 << 20)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        body = Whole(gzip.compress(text) + b"more")
+        headers = {"Content-Encoding": "gzip"}
+        return httpx2.Response(200, headers=headers, stream=body, request=request)
+
+    async def read() -> bytes:
+        client = HttpClient(RequestLimits(timeout=5), transport=httpx2.MockTransport(answer))
+        return (await client.send("GET", "http://127.0.0.1:9/", headers={})).body
+
+    assert asyncio.run(read()) == text

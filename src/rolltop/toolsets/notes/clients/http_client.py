@@ -101,7 +101,7 @@ class _BoundedBody:
         if self._decoder is None:
             yield chunk
             return
-        while chunk:
+        while chunk and not self._decoder.eof:
             try:
                 part = self._decoder.decompress(chunk, _UNPACKED_STEP)
             except zlib.error:
