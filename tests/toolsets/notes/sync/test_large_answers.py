@@ -8,7 +8,7 @@ import gzip
 import httpx2
 import pytest
 
-from rolltop.toolsets.notes.clients.backend import BodyTooLong
+from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
 from rolltop.toolsets.notes.clients.http_client import (
     MAX_INLINE_BYTES,
     HttpClient,
@@ -49,3 +49,23 @@ def test_what_follows_a_packed_body_is_left_out() -> None:
         return (await client.send("GET", "http://127.0.0.1:9/", headers={})).body
 
     assert asyncio.run(read()) == text
+
+
+def test_after_an_answered_write_a_request_has_its_whole_time_again() -> None:
+    allowed: list[float] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        allowed.append(request.extensions["timeout"]["read"])
+        if len(allowed) == 1:
+            raise httpx2.ReadTimeout("no answer", request=request)
+        return httpx2.Response(200, stream=Whole(b"{}"), request=request)
+
+    async def ask() -> None:
+        client = HttpClient(RequestLimits(timeout=30), transport=httpx2.MockTransport(answer))
+        with pytest.raises(BackendError):
+            await client.send("POST", "http://127.0.0.1:9/", headers={}, writes=True)
+        for writes in (False, True, True):
+            await client.send("POST", "http://127.0.0.1:9/", headers={}, writes=writes)
+
+    asyncio.run(ask())
+    assert allowed == [30, 10, 10, 30]

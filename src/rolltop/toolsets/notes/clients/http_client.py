@@ -33,6 +33,7 @@ MAX_INLINE_BYTES: Final = 1 << 16
 _UNPACKED_STEP: Final = 1 << 20
 # Of the time for a request: what may go by until it is connected, and what one gets that follows
 # on one without an answer, to ask what became of that: both end within the limit of a tool's call.
+# So does what is written again thereupon: only an answer to that shows that writes are answered.
 _CONNECT_DIVISOR: Final = 2
 _LOOKUP_DIVISOR: Final = 3
 _TOO_MANY_REQUESTS: Final = 429
@@ -177,7 +178,7 @@ class HttpClient:
         allowed = self._timeout
         try:
             async with asyncio.timeout(allowed):
-                return await self._read_response(method, url, request, writes=writes)
+                response = await self._read_response(method, url, request, writes=writes)
         except httpx2.ConnectTimeout:
             seconds = allowed / _CONNECT_DIVISOR
             raise backend.request_timeout(seconds, may_have_arrived=False) from None
@@ -188,6 +189,9 @@ class HttpClient:
             raise backend.connection_failure(may_have_arrived=False) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise backend.connection_failure(may_have_arrived=writes) from None
+        if writes:
+            self._timeout = self._limits.timeout
+        return response
 
     async def _read_response(
         self, method: str, url: str, request: dict[str, Any], *, writes: bool
