@@ -164,9 +164,26 @@ def test_a_note_that_is_too_large_keeps_no_other_back(
         server.post(name, {"content": name}, None, None)
     assert tally(device.sync()) == (22, 0, 0, "idle")
     assert len(texts(device)) == 22
+    assert SyncRecord.from_account(device.account()).unreadable == 1
     server.post("large", {"content": "small by now", "own": None}, None, None)
     assert tally(device.sync()) == (1, 0, 0, "idle")
     assert texts(device)["large"] == "small by now"
+
+
+def test_notes_of_an_unknown_form_are_counted_over_all_pages(
+    device: Device, server: Bucket
+) -> None:
+    for text in (1, "one"):
+        for number in range(150):
+            server.post(f"{text} {number}", {"content": text}, None, None)
+    assert tally(device.sync()) == (150, 0, 0, "idle")
+    assert SyncRecord.from_account(device.account()).unreadable == 150
+    server.post("new", {"content": 1}, None, None)
+    device.sync()
+    assert SyncRecord.from_account(device.account()).unreadable == 151
+    device.forget()
+    device.sync()
+    assert SyncRecord.from_account(device.account()).unreadable == 151
 
 
 def test_changes_of_both_sides_on_other_lines_are_merged(device: Device, server: Bucket) -> None:

@@ -254,6 +254,9 @@ def _apply_page(
     destructive_changes = position.destructive_changes
     done = apply_within_limit(notebook, remotes, destructive_changes, accept=accept)
     current = position.current or page.current
+    starts_anew = position.since is None and not position.is_pulling
+    unreadable = page.unreadable + (0 if starts_anew else record.unreadable)
+    record = replace(record, unreadable=unreadable)
     if page.mark is not None:
         record = replace(
             record,
@@ -262,7 +265,6 @@ def _apply_page(
             mark=page.mark,
             current=current,
             destructive_changes=destructive_changes + done.destructive_changes,
-            unreadable=page.unreadable,
         )
     else:
         compared = record.compared_at
