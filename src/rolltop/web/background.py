@@ -8,9 +8,14 @@ from rolltop.web.visit import Visit
 
 async def read_background(visit: Visit, uri: str) -> JsonObject:
     """Return a thing's `changes` and `links` for its page; none where the desk is left out."""
-    found: JsonObject = {"changes": [], "links": []}
+    changes: list[JsonObject] = []
     if visit.offers("desk_history"):
-        found["changes"] = (await visit.call("desk_history", uri=uri))["changes"]
-    if visit.offers("desk_read"):
-        found["links"] = (await visit.call("desk_read", uri=uri)).get("links", [])
-    return found
+        changes = (await visit.call("desk_history", uri=uri))["changes"]
+    return {"changes": changes, "links": await read_links(visit, uri)}
+
+
+async def read_links(visit: Visit, uri: str) -> list[JsonObject]:
+    """Return what a thing is linked with; nothing where the desk is left out."""
+    if not visit.offers("desk_read"):
+        return []
+    return (await visit.call("desk_read", uri=uri)).get("links", [])

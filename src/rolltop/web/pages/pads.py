@@ -14,7 +14,7 @@ from rolltop.core.journal.history import EntryFilter
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import PAGE_SIZE, describe
-from rolltop.web.background import read_background
+from rolltop.web.background import read_links
 from rolltop.web.form_texts import restore_line_breaks
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
@@ -60,10 +60,10 @@ async def show_pad(visit: Visit) -> Response:
         if (found := cell.get("validation")) and (found["errors"] or found["warnings"])
     ]
     diagnostics = await _find_diagnostics(visit, pad["scratch_id"], invalid)
-    background = await read_background(visit, f"rolltop://pad/{pad['scratch_id']}")
+    changes: list[JsonObject] = []
     if visit.offers("desk_history"):
         refs = [pad["scratch_id"], *(cell["cell_id"] for cell in pad.get("cells", ()))]
-        background["changes"] = await visit.read(_read_changes, refs)
+        changes = await visit.read(_read_changes, refs)
     metadata: JsonObject = pad.get("metadata") or {}
     return visit.render(
         "pad",
@@ -71,7 +71,8 @@ async def show_pad(visit: Visit) -> Response:
         cursor=page.get("next_cursor", ""),
         diagnostics=diagnostics,
         schemas=metadata.get("schemas") or {},
-        **background,
+        changes=changes,
+        links=await read_links(visit, f"rolltop://pad/{pad['scratch_id']}"),
     )
 
 
