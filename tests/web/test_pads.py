@@ -58,6 +58,8 @@ def test_a_pad_says_who_changed_it_and_its_cells(site: Site, ann: Visitor) -> No
     page = ann.get(f"/pads/{pad_id}")
     assert "codex" in page.text
     assert "content one → two" in page.text
+    assert "the pad and the cells above" in page.text
+    assert "/journal" in page.links()
     history = ann.get(f"/journal?uri=rolltop%3A%2F%2Fcell%2F{cell_id}")
     assert f"/journal?uri=rolltop%3A%2F%2Fcell%2F{cell_id}" in page.links()
     assert [link for link in history.links() if link.startswith("/journal/")] == [
