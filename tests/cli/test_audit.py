@@ -6,6 +6,7 @@ import getpass
 from typing import TYPE_CHECKING
 
 from rolltop.core import audit
+from rolltop.core.accounts import DEFAULT_EMAIL
 from rolltop.core.db import SYSTEM
 
 if TYPE_CHECKING:
@@ -66,11 +67,22 @@ def test_everything_that_changes_who_may_do_what_is_told_and_nothing_that_failed
 
 def test_who_made_a_copy_of_all_or_of_a_desk_is_told(shell: Shell) -> None:
     shell("call", "add_task", "title=x")
-    copies = [("backup", str(shell.folder / "copy.db")), ("export", str(shell.folder / "copy"))]
-    for command, target in copies:
-        assert [shell(command, target).code for _ in range(2)] == [0, 1]  # it is there by then
+    shell("user", "add", ADA)
+    shell("workspace", "create", "team", "--owner", ADA)
+    shell("call", "note_save", "text=x", "--user", ADA)
+    copies = [
+        ("backup", "copy.db", (), ""),
+        ("export", "copy", (), f"{DEFAULT_EMAIL}: "),
+        ("notes export", "notes", ("--user", ADA), f"{ADA}: "),
+        ("notes export", "notes.json", ("--user", ADA, "--workspace", "team"), "team: "),
+    ]
+    for command, name, options, _whose in copies:
+        arguments = (*command.split(), str(shell.folder / name), *options)
+        assert [shell(*arguments).code for _ in range(2)] == [0, 1]  # it is there by then
     who = f"{getpass.getuser()} (command line)"
-    assert events(shell) == [[who, command, target] for command, target in copies]
+    assert events(shell)[2:] == [
+        [who, command, f"{whose}{shell.folder / name}"] for command, name, _options, whose in copies
+    ]
 
 
 def test_whoever_has_no_name_here_is_told_all_the_same(

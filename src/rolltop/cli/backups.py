@@ -47,7 +47,7 @@ def _backup(arguments: Namespace) -> int:
         if not database.exists():
             raise NotFound(f"There is no store {database.path} yet.", hint="Nothing is kept yet.")
         database.backup(arguments.file.absolute())
-        users.record_copy(database, arguments, arguments.file)
+        users.record_copy(database, arguments, str(arguments.file.absolute()))
     options.print_line(
         f"Wrote {arguments.file}. It opens with the key the store has, if it has one."
     )

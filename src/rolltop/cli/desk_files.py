@@ -89,7 +89,7 @@ def run(arguments: Namespace) -> int:
         with ProgressBar(sys.stderr) as bar:
             answer = work(context, principal, path, bar)
         if arguments.command == "export":
-            users.record_copy(context.database, arguments, path)
+            users.record_export(context, arguments, path)
     for line in [json.dumps(answer, ensure_ascii=False)] if arguments.json else _lines(answer):
         options.print_line(line)
     return 1 if answer.get("left_out") else 0

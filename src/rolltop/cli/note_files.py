@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rolltop.cli import local_context, options, plain_files, render
+from rolltop.cli import local_context, options, plain_files, render, users
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.lazy_imports import lazy
@@ -47,12 +47,15 @@ def run(arguments: Namespace) -> int:
     with local_context.open_context(options.read_settings(arguments)) as context:
         scope = local_context.local_principal(context)
         if arguments.command == "notes export":
-            return _export(context, scope, path)
+            line = _export(context, scope, path)
+            users.record_export(context, arguments, path)
+            options.print_line(line)
+            return 0
         return _import(context, scope, path)
 
 
-def _export(app: AppContext, principal: Principal, path: Path) -> int:
-    """Write the notes as they are at one moment."""
+def _export(app: AppContext, principal: Principal, path: Path) -> str:
+    """Write the notes as they are at one moment, and return what to say of it."""
     is_file = path.suffix.lower() == ".json"
     if not is_file:
         plain_files.require_empty(path)
@@ -65,8 +68,7 @@ def _export(app: AppContext, principal: Principal, path: Path) -> int:
         plain_files.write_file(path, import_export.render_export(notes))
         return f"{path}"
 
-    options.print_line(f"Wrote {app.database.read_sync(principal, write)}.")
-    return 0
+    return f"Wrote {app.database.read_sync(principal, write)}."
 
 
 def write_notes(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rolltop.core import accounts, audit, db
     from rolltop.core.accounts import User
+    from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx, encryption
 else:
     accounts = lazy("rolltop.core.accounts")
@@ -96,10 +97,16 @@ def record(tx: Tx, arguments: Namespace, subject: str) -> None:
     audit.record(tx, f"{name} (command line)", arguments.command, subject)
 
 
-def record_copy(database: Database, arguments: Namespace, target: Path) -> None:
+def record_export(app: AppContext, arguments: Namespace, target: Path) -> None:
+    """Note in the audit log who has exported what is whose, as `record_copy` does."""
+    whose = app.settings["workspace"].strip() or app.settings["user"] or accounts.DEFAULT_EMAIL
+    record_copy(app.database, arguments, f"{whose}: {target.absolute()}")
+
+
+def record_copy(database: Database, arguments: Namespace, subject: str) -> None:
     """Note in the audit log who has made a copy, which is there even where that cannot be noted."""
     with suppress(RolltopError):
-        database.write_sync(db.SYSTEM, record, arguments, str(target.absolute()))
+        database.write_sync(db.SYSTEM, record, arguments, subject)
 
 
 def _add(tx: Tx, arguments: Namespace) -> User:
