@@ -19,7 +19,7 @@ _DIRECTIVE: Final = re.compile(
     r"[ \t\ufeff]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL
 )
 _MACRO: Final = re.compile(
-    r"\b(?:_*[A-Z][A-Z0-9_]{2,}|_[A-Z]\w*_|__(?:cdecl|stdcall|fastcall|declspec|extension__))\b"
+    r"\b(?:_*[A-Z][A-Z0-9_]{2,}|_[A-Z]\w*_|[A-Z]\w{0,20}(?:_[A-Z0-9]{2,20}){2,9}|__(?:cdecl|stdcall|fastcall|declspec|extension__))\b"
     r"(?:[ \t]*(?=(\()))?"
 )
 _FALSE_CONDITION: Final = re.compile(r"\s*(0|false)\s*$")

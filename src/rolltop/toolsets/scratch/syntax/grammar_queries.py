@@ -203,7 +203,7 @@ def _is_name(node: Node) -> bool:
         return False
     if parent.type == "call":
         return parent.child_by_field_name("receiver") not in (None, node)
-    return parent.type in _NAME_PARENTS
+    return parent.type in _NAME_PARENTS or parent.type.startswith("preproc_")
 
 
 def _is_of_its_class(node: Node) -> bool:
@@ -243,8 +243,9 @@ def _is_address(node: Node) -> bool:
 
 
 def _is_of_macro(node: Node) -> bool:
-    """Whether a word is among the arguments or tokens of a macro, which may be any."""
-    return node.parent is not None and node.parent.type.startswith(("argument_list", "token_"))
+    """Whether a word is a macro's name, or among its arguments or tokens, which may be any."""
+    around = node.parent
+    return around is not None and around.type.startswith(("argument_list", "token_", "preproc_"))
 
 
 def _is_in_switch(node: Node) -> bool:
