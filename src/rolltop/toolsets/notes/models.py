@@ -35,9 +35,9 @@ _SHRINK_GUARD_DIVISOR: Final = 5
 ERASED_RETENTION_SECONDS: Final = 30 * 24 * 3600.0
 CURSOR: Final = "notes"
 CONFLICT_TAG: Final = "conflict"
+"""What a sync tags the copies with that keep what could not be merged."""
 CONFLICT_KEY: Final = "conflictOf"
 """The key of a conflict copy's object that names the original note."""
-"""What a sync tags the copies with that keep what could not be merged."""
 
 SyncState = Literal["local", "synced", "pending", "conflict"]
 Source = Literal["local", "pull", "push", "merge", "restore", "import", "conflict", "delete"]
