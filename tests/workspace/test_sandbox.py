@@ -166,6 +166,17 @@ def test_a_folder_of_the_only_roots_name_is_found_where_the_root_has_no_such_pat
         assert code_of(roots, missing, reader=reader) in {"FILE_NOT_FOUND", "PATH_OUT_OF_ROOT"}
 
 
+@pytest.mark.parametrize("reader", [False, True])
+def test_what_is_outside_the_only_root_does_not_change_what_a_path_inside_means(
+    place: Path, *, reader: bool
+) -> None:
+    (place / "code/code").mkdir()
+    roots = Roots.open({"code": "code"}, base=place)
+    for _before_and_after in range(2):
+        assert roots.locate("code/../main.py", reader=reader).relative == "main.py"
+        (place / "main.py").write_text("another's")
+
+
 @pytest.mark.parametrize(
     ("path", "root", "code"),
     [

@@ -282,10 +282,13 @@ class Roots:
         The only root, which is called `code` without any setting, may have such a folder too.
         """
         rest = parts[1:]
+        if len(self.named) > 1:
+            return rest
         is_rest, is_all = (
-            os.path.lexists(selected.absolute_path("/".join(p))) for p in (rest, parts)
+            not escapes_root(p) and os.path.lexists(selected.absolute_path("/".join(p)))
+            for p in (rest, parts)
         )
-        return parts if len(self.named) == 1 and is_all and not is_rest else rest
+        return parts if is_all and not is_rest else rest
 
     def _locate_in_named(self, path: str, parts: list[str], selected: Root | None) -> ResolvedPath:
         """Retrieval's choice: the only root that has the path, which may not climb out of it."""
