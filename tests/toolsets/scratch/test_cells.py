@@ -185,6 +185,23 @@ def test_only_a_deleted_cell_of_a_pad_that_is_there_comes_back(mine: Caller) -> 
     assert mine.contents(pad) == ["a", "b"]
 
 
+def test_a_deleted_cell_that_cannot_be_put_back_says_why(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pad = mine.pad("long ago " * 100)
+    (gone,) = mine.cell_ids(pad)
+    mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=gone)
+
+    def none_kept(_tx: Tx, _digests: object) -> dict[str, str]:
+        return {}
+
+    monkeypatch.setattr(history, "read_texts", none_kept)
+    error = mine.fails("scratch_restore", cell_id=gone)
+    assert error["code"] == "NOT_FOUND"
+    assert "no longer kept" in error["message"]
+    assert "desk.history_bytes" in error["hint"]
+
+
 def test_cells_are_listed_with_their_sizes_and_first_line(mine: Caller) -> None:
     pad = mine.pad("ä" * 100 + "\nsecond\r\n", "", "one line\r\nx")
     listed = mine.ok("scratch_list_cells", scratch_id=pad)

@@ -37,13 +37,13 @@ def restore_cell(tx: Tx, given: str, scratch_id: str | None, limits: PadLimits) 
     last = [*history.latest_entries(tx, [("cell", cell_id)]).values()]
     pad_id = _pad_of_deletion(last)
     if pad_id is None or scratch_id not in {None, pad_id}:
-        raise _no_deleted_cell(given)
+        raise _not_kept(f"There is no deleted cell {given}")
     pad = pads.lock_pad(tx, pad_id)
     require_room(pad.cell_count + 1, limits)
     try:
         _put_back(tx, last, history.read_texts(tx, history.text_digests(last)), limits)
-    except undo.UndoConflict:  # its text is no longer kept
-        raise _no_deleted_cell(given) from None
+    except undo.UndoConflict as conflict:
+        raise _not_kept(f"Cell {given} cannot be put back: {conflict.reason}") from None
     return PadWrite(pads.get_pad(tx, pad_id), tuple(cell_rows.get_cells(tx, pad_id, [cell_id])))
 
 
@@ -55,10 +55,11 @@ def _pad_of_deletion(entries: Sequence[Entry]) -> str | None:
     return None
 
 
-def _no_deleted_cell(given: str) -> NotFound:
+def _not_kept(message: str) -> NotFound:
     return NotFound(
-        f"There is no deleted cell {given}",
-        hint="Cells are kept for 30 days; those of a deleted pad come back with it, by scratch_id.",
+        message,
+        hint="Deleted cells are kept for desk.history_days, as far as desk.history_bytes holds "
+        "their texts; those of a deleted pad come back with it, by scratch_id.",
     )
 
 
