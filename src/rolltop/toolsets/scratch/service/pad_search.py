@@ -214,7 +214,7 @@ def find_hits(
 def _explain_nothing(tx: Tx, query: str, selection: CellSelection) -> JsonObject:
     """Say how many pads were searched, and which of their words is nearest to one of the query."""
     names, tags = selection.namespaces, selection.tags
-    searched = len(pad_rows.ids_in_order(tx, names, tags, "recent"))
+    searched = pad_rows.count_selected(tx, names, tags)
     filters = {"namespace": names, "tags": tags}
     meant = suggestions.suggest_indexed_word(tx, query, KINDS, filters)
     return {"searched": {"scratchpads": searched}, **({"nearest": meant} if meant else {})}

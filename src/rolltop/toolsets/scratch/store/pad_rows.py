@@ -210,6 +210,13 @@ def ids_in_order(
     return list(tx.execute(found.order_by(*key)).scalars())
 
 
+def count_selected(tx: Tx, namespace_filter: Sequence[str], tag_filter: Sequence[str]) -> int:
+    """Count the caller's pads that the filters select."""
+    wanted = (*_visible(tx), *_filter_conditions(tx, namespace_filter, tag_filter))
+    counted = select(func.count().label("count")).select_from(pads).where(*wanted)
+    return int(tx.execute(counted).scalar_one())
+
+
 def title_key(metadata: Mapping[str, Any]) -> str:
     """Fold a title for sorting, short enough for an index."""
     return str(metadata.get("title", "")).casefold()[:MAX_NAME_LENGTH]
