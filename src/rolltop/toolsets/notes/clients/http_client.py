@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from rolltop.core.json_scanner import JsonScanner, LimitExceeded
+from rolltop.core.json_scanner import JsonScanner
 from rolltop.core.lazy_imports import lazy
 from rolltop.toolsets.notes.clients import backend
 from rolltop.toolsets.notes.clients.backend import BackendError, BodyTooLong
@@ -70,10 +70,10 @@ class HttpResponse:
             for start in range(0, len(self.body), MAX_INLINE_BYTES):
                 scanner.feed(self.body[start : start + MAX_INLINE_BYTES])
             return scanner.parse(lenient=True)
-        except (LimitExceeded, RecursionError):
-            raise backend.body_too_long() from None
-        except ValueError:
+        except (json.JSONDecodeError, UnicodeDecodeError):
             raise backend.unexpected_response() from None
+        except (ValueError, RecursionError):  # JSON, with more than is read: values, depth, digits
+            raise backend.body_too_long() from None
 
     async def read(self, parse: Callable[[HttpResponse], T]) -> T:
         """Return what `parse` makes of the response: of a large one on a thread."""
