@@ -6,8 +6,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import uuid
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
@@ -145,7 +147,8 @@ def test_what_was_kept_without_a_token_becomes_a_users_who_is_named(shell: Shell
     shell("token", "create", "bob@example.org")
     unknown = shell.process(*command)
     assert (unknown.code, f"`rolltop user add {email}`" in unknown.err) == (2, True)
-    shell("user", "add", email)
+    former = str(uuid.uuid4())
+    shell("user", "add", email, "--id", former)
     with subprocess.Popen(
         [sys.executable, "-m", "rolltop", *command],
         stderr=subprocess.PIPE,
@@ -157,11 +160,59 @@ def test_what_was_kept_without_a_token_becomes_a_users_who_is_named(shell: Shell
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
     assert re.search(
-        '"what the default user owned was moved" .*moved="journal 1, tasks 1"', said[0]
+        '"what the default user owned was moved" .*moved="journal 1, tasks 1"'
+        rf" user_id=\S+ former_user_id={former}$",
+        said[0],
     )
     assert " started " in said[1]
     assert "kept" in shell("call", "list_tasks", "--user", email).out
     assert f"{email} owns what default@localhost did" in shell("audit").out
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("user", ""),
+        ("workspace", ""),
+        ("http.bearer_token", ""),
+        ("notes.simplenote.username", 'notes.simplenote.password = "secret"'),
+    ],
+)
+def test_nothing_is_moved_away_from_a_user_whom_the_settings_still_mean(
+    shell: Shell, name: str, more: str
+) -> None:
+    email = "ann@example.org"
+    shell("call", "add_task", "title=kept")
+    shell("user", "add", email)
+    shell("token", "create", email)
+    shell.user_file(f'{name} = "default@localhost"\n{more}\n')
+    outcome = shell.process("serve", "--http", "127.0.0.1:0", "--adopt-default", email)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"--adopt-default: {name} would still mean default@localhost" in outcome.err
+    assert f"Set user to {email}" in outcome.err
+    shell.user_file("")
+    assert "kept" in shell("call", "list_tasks").out
+
+
+def test_a_start_that_fails_moves_nothing(shell: Shell) -> None:
+    email = "ann@example.org"
+    shell("call", "add_task", "title=kept")
+    shell("user", "add", email)
+    shell.set("ROLLTOP_HTTP_AUTH", "token")
+    none = shell.process("serve", "--http", "127.0.0.1:0", "--adopt-default", email)
+    assert (none.code, "a token is needed and the store holds none" in none.err) == (2, True)
+    shell("token", "create", "default@localhost")
+    only = shell.process("serve", "--http", "127.0.0.1:0", "--adopt-default", email)
+    assert (only.code, f"`rolltop token create {email}`" in only.err) == (2, True)
+    shell("token", "create", email)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        outcome = shell.process("serve", "--http", place, "--adopt-default", email)
+    assert (outcome.code, "cannot listen" in outcome.err) == (1, True)
+    assert "kept" in shell("call", "list_tasks").out
+    assert "owns what" not in shell("audit").out
 
 
 def test_an_open_address_without_names_is_refused(shell: Shell) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
-from rolltop.core import accounts, workspaces
+from rolltop.core import accounts, identities, page_sessions, workspaces
 from rolltop.core.db import SYSTEM, Database, Tx
 from rolltop.core.db.schema import access_tokens
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
+from rolltop.core.journal.tables import journal
 from rolltop.core.principal import Principal
 from tests.desks import answer_of, make_desk
 
@@ -282,6 +284,83 @@ def test_what_the_default_user_owns_becomes_a_users_once(database: Database) -> 
         adopt(email)
     with pytest.raises(NotFound):
         adopt("nobody@example.org")
+
+
+def test_whoever_came_in_as_the_default_user_does_not_get_in_as_who_takes_over(
+    database: Database,
+) -> None:
+    issuer, email = "https://issuer.example.org", "ann@example.org"
+    default = database.write_sync(SYSTEM, accounts.ensure_default_user)
+    ann = database.write_sync(SYSTEM, accounts.add_user, email)
+    plain = {user.email: new_token(database, user.id) for user in (default, ann)}
+    sessions: dict[str, str] = {}
+    for user in (default, ann):
+        link = partial(identities.link_user, create=False)
+        database.write_sync(SYSTEM, link, issuer, user.email, user.email)
+        token_id = plain[user.email][1].id
+        opened = database.write_sync(SYSTEM, page_sessions.open_session, user.id, token_id)
+        sessions[user.email] = opened
+    unused = database.write_sync(SYSTEM, page_sessions.create_link, default.id)
+    answer_of(make_desk(database), Principal.for_user(default.id), "add_task", title="kept")
+
+    assert database.write_sync(SYSTEM, accounts.adopt_default, email)["tasks"] == 1
+
+    def owners_of(address: str) -> list[str | None]:
+        by_token = owner(database, plain[address][0])
+        by_page = database.read_sync(SYSTEM, page_sessions.find_session, sessions[address])
+        by_issuer = database.read_sync(SYSTEM, identities.find_user, issuer, address)
+        return [
+            by_token and by_token[0].id,
+            by_page and by_page[0],
+            by_issuer and by_issuer.id,
+        ]
+
+    assert owners_of(default.email) == [None, None, None]
+    assert owners_of(email) == [default.id, default.id, default.id]
+    assert database.write_sync(SYSTEM, page_sessions.use_link, unused) is None
+
+
+def test_who_takes_over_keeps_the_higher_role_and_is_who_did_things(database: Database) -> None:
+    email, desk = "ann@example.org", make_desk(database)
+    default = database.write_sync(SYSTEM, accounts.ensure_default_user)
+    ann, bob = (
+        database.write_sync(SYSTEM, accounts.add_user, one) for one in (email, "bob@example.org")
+    )
+    given = {
+        "low": ("viewer", "editor"),
+        "high": ("owner", "viewer"),
+        "his": ("viewer", ""),
+        "hers": ("", "editor"),
+    }
+    spaces: dict[str, str] = {}
+    for name, roles in given.items():
+        space = database.write_sync(SYSTEM, workspaces.create_workspace, name, bob.id).id
+        spaces[name] = space
+        for user, role in zip((default, ann), roles, strict=True):
+            if role:
+                database.write_sync(SYSTEM, workspaces.set_member, space, user.id, role)
+    shared = Principal.for_user(ann.id).in_workspace(spaces["low"], email, "editor")
+    for principal in (shared, Principal.for_user(default.id)):
+        answer_of(desk, principal, "add_task", title="kept")
+
+    assert database.write_sync(SYSTEM, accounts.adopt_default, email)["tasks"] == 1
+
+    kept = database.read_sync(
+        SYSTEM, workspaces.list_memberships, default.id, list(spaces.values())
+    )
+    assert {one.name: one.role for one in kept} == {
+        "low": "editor",
+        "high": "owner",
+        "his": "viewer",
+        "hers": "editor",
+    }
+    members = database.read_sync(SYSTEM, workspaces.list_members, spaces["low"])
+    assert {one.id for one in members} == {default.id, bob.id}
+
+    def actors(tx: Tx) -> set[str]:
+        return set(tx.execute(select(journal.c.actor_id)).scalars())
+
+    assert database.read_sync(SYSTEM, actors) == {default.id}
 
 
 def test_deleting_a_user_takes_all_the_user_owns_and_nothing_else(

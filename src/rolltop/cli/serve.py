@@ -13,12 +13,12 @@ from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
 
     from rolltop.cli import users
     from rolltop.core import accounts, db
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
+    from rolltop.core.settings import Settings
     from rolltop.server import app, http, stdio
 else:
     users = lazy("rolltop.cli.users")
@@ -33,6 +33,8 @@ _WAITING: Final = (
     "`rolltop install CLIENT` tells one to, `rolltop doctor` shows which do, and\n"
     "`rolltop serve --http` serves many. Ctrl-C ends this one."
 )
+_LOCAL_USERS: Final = ("user", "workspace", "http.bearer_token", "notes.simplenote.username")
+"""The settings that mean the user of whoever brings no token of their own."""
 _ADDRESS: Final = re.compile(r"(?P<host>\[[^\]]+\]|[^:\[\]]*)(?::(?P<port>[0-9]+))?")
 
 
@@ -79,43 +81,66 @@ def _serve(arguments: Namespace) -> int:
     place = parse_address(arguments.http)
     settings = options.read_settings(arguments, serving=True, more=place)
     server = app.build_server_app(settings, http=True)
-    if arguments.adopt_default is not None:
-        _adopt_default(server.context, arguments)
-    return http.serve(server)
+    if arguments.adopt_default is None:
+        return http.serve(server)
+    _require_named_user(settings, arguments.adopt_default)
+    return http.serve(server, ready=lambda: _adopt_default(server.context, arguments))
+
+
+def _require_named_user(settings: Settings, email: str) -> None:
+    """Raise InvalidConfig where settings are the default user's, who would lose what is kept."""
+    if settings["user"].strip().lower() not in {"", accounts.DEFAULT_EMAIL}:
+        return
+    used = [name for name in _LOCAL_USERS if settings[name].strip()]
+    if used:
+        raise InvalidConfig(
+            f"--adopt-default: {', '.join(used)} would still mean {accounts.DEFAULT_EMAIL}, who"
+            " then owns nothing",
+            hint=f"Set user to {email}, or leave out --adopt-default.",
+        )
 
 
 def _adopt_default(context: AppContext, arguments: Namespace) -> None:
     """Let the user own what was kept before callers needed a token; log how much it is.
 
-    Raises InvalidConfig where there is no such user, or none is needed.
+    Raises InvalidConfig where there is no such user, or none is needed, or none could come in.
     """
     settings, email = context.settings, arguments.adopt_default
-    is_set = settings["http.oauth_issuer"] or settings["http.bearer_token"]
+    is_set = settings["http.oauth_issuer"].strip() or settings["http.bearer_token"].strip()
 
-    def adopt(tx: Tx) -> Mapping[str, int]:
+    def adopt(tx: Tx) -> dict[str, str]:
         if settings["http.auth"] == "off" or not (is_set or accounts.has_any_token(tx)):
             raise InvalidConfig(
                 "--adopt-default: callers need no token here, and work as the default user",
                 hint=f"`rolltop token create {email}` makes one.",
             )
-        if accounts.find_user_by_email(tx, email) is None:
+        former = accounts.find_user_by_email(tx, email)
+        if former is None:
             raise InvalidConfig(
                 f"--adopt-default: the store knows no user {email!r}",
                 hint=f"`rolltop user add {email}` adds one.",
             )
         counts = accounts.adopt_default(tx, email)
-        if counts:
-            users.record(tx, arguments, f"{email} owns what {accounts.DEFAULT_EMAIL} did")
-        return counts
+        if not counts:
+            return {}
+        if not (is_set or accounts.has_valid_token(tx)):
+            raise InvalidConfig(
+                f"--adopt-default: the tokens of {accounts.DEFAULT_EMAIL} end, and there is no"
+                " other valid one",
+                hint=f"`rolltop token create {email}` makes one.",
+            )
+        users.record(tx, arguments, f"{email} owns what {accounts.DEFAULT_EMAIL} did")
+        moved = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        user = users.require_user(tx, email)
+        return {"moved": moved, "user_id": user.id, "former_user_id": former.id}
 
     try:
-        counts = context.database.write_sync(db.SYSTEM, adopt)
+        done = context.database.write_sync(db.SYSTEM, adopt)
     except Conflict as failure:  # it moves once; what came later is no reason not to serve
         print(f"rolltop: {failure.message} {failure.hint}", file=sys.stderr)  # noqa: T201  # to the operator
     else:
-        moved = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-        if moved:
-            logging.event("what the default user owned was moved", moved=moved)
+        if done:
+            logging.event("what the default user owned was moved", level="info", **done)
 
 
 def parse_address(text: str) -> dict[str, str]:

@@ -35,6 +35,7 @@ from rolltop.core.principal import (
     ALL_PROJECTS,
     MAX_PROJECT_LENGTH,
     OWNER,
+    ROLES,
     Principal,
     is_project_name,
 )
@@ -207,14 +208,15 @@ def _keep_door_shut(tx: Tx) -> None:
 def adopt_default(tx: Tx, email: str) -> dict[str, int]:
     """Let the user with this address own what the default user does; return the rows of each table.
 
-    The default user's row becomes the user's, with its id, since everything is kept under that; the
-    user's tokens, logins and memberships move there. Nothing is done, and nothing returned, where
-    the default user owns nothing.
+    The default user's row becomes the user's, with its id, since everything is kept under that: the
+    user's own id is gone. The user's tokens, logins and memberships move there, and the higher role
+    stays where both are members; by what let callers in as the default user nobody gets in as this
+    one. Nothing is done, and nothing returned, where the default user owns nothing.
 
     Raises NotFound for an unknown user, Conflict for one who owns things already.
     """
-    both = users.c.email.in_([DEFAULT_EMAIL, email.strip().lower()])
-    tx.execute(select(users.c.id).where(both).order_by(users.c.id).with_for_update()).all()
+    two = users.c.email.in_([DEFAULT_EMAIL, email.strip().lower()])
+    tx.execute(select(users.c.id).where(two).order_by(users.c.id).with_for_update()).all()
     user, default = find_user_by_email(tx, email), find_user_by_email(tx, DEFAULT_EMAIL)
     if user is None:
         raise NotFound("There is no such user.", hint="`rolltop user add EMAIL` adds one.")
@@ -227,16 +229,15 @@ def adopt_default(tx: Tx, email: str) -> dict[str, int]:
             hint=f"`rolltop export DIR` with --user {default.email} writes them as files, and"
             f" `rolltop import DIR` with --user {user.email} adds them.",
         )
-    m = workspace_members.c
-    joined = select(m.workspace_id).where(m.member_id == user.id)
-    tx.execute(
-        delete(workspace_members).where(m.member_id == default.id, m.workspace_id.in_(joined))
-    )
+    for of in (identities, page_sessions):
+        tx.execute(delete(of).where(of.c.user_id == default.id))
+    for token in list_tokens(tx, default.id):
+        revoke_token(tx, default.id, token.id)
+    _merge_memberships(tx, default.id, user.id)
     for of, name in (
         (access_tokens, "user_id"),
         (identities, "user_id"),
         (page_sessions, "user_id"),
-        (workspace_members, "member_id"),
         (journal, "actor_id"),
     ):
         tx.execute(update(of).where(of.c[name] == user.id).values({name: default.id}))
@@ -249,6 +250,18 @@ def adopt_default(tx: Tx, email: str) -> dict[str, int]:
     named = {"email": user.email, "last_login_at": user.last_login_at}
     tx.execute(update(users).where(users.c.id == default.id).values(named))
     return owned
+
+
+def _merge_memberships(tx: Tx, user_id: str, former_id: str) -> None:
+    """Let a user into the workspaces of another; where both are members the higher role stays."""
+    m = workspace_members.c
+    both = m.member_id.in_([user_id, former_id])
+    rows: Sequence[Any] = tx.execute(select(m.workspace_id, m.role).where(both)).all()
+    roles: dict[str, str] = {}
+    for space, role in sorted(rows):
+        roles[space] = max(role, roles.get(space, role), key=ROLES.index)
+    for space, role in roles.items():
+        workspaces.set_member(tx, space, user_id, role)
 
 
 def _count_things(tx: Tx, owner_id: str) -> dict[str, int]:

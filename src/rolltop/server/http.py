@@ -66,11 +66,12 @@ def serve(
     app: ServerApp,
     opened: Callable[[str], None] | None = None,
     ended: Callable[[], None] | None = None,
+    ready: Callable[[], None] | None = None,
 ) -> int:
     """Serve over HTTP until a signal comes; the process ends here with 0.
 
     With `opened`, which gets the link that lets in, the page for people alone is served. `ended` is
-    called before the process exits.
+    called before the process exits, `ready` once nothing is known that keeps it from serving.
 
     Raises:
         InvalidConfig: a setting is wrong, or the address may not be served as it is set up.
@@ -92,6 +93,9 @@ def serve(
     listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
     if settings["http.socket"] is not None:
         listening.append(_bind_unix_socket(settings["http.socket"]))
+    if ready is not None:
+        ready()
+        app.check()  # it may have changed whose the settings are
     login = PageLogin(app.context, app.user, authentication, trusts_links=opened is not None)
     code = asyncio.run(_serve(app, authentication, login, listening, opened))
     if ended is not None:
