@@ -144,7 +144,8 @@ def test_a_sessions_requests_count_for_its_token(
     assert int(pages[-1].headers["retry-after"]) > 0
     refused = [line for line in log.read_text().splitlines() if "request refused" in line]
     assert "status=429" in refused[-1]
-    assert f"address=127.0.0.1 path=other token_id={ids[0]}" in refused[-1]
+    user = site.app.database.write_sync(SYSTEM, accounts.ensure_default_user).id
+    assert f"address=127.0.0.1 path=other user_id={user} token_id={ids[0]}" in refused[-1]
     assert bob.get("/notes").status == 200
 
 

@@ -15,6 +15,7 @@ from rolltop.core.thread_pool import FairTurns
 from rolltop.server.rate_limits import network
 
 if TYPE_CHECKING:
+    from rolltop.core.accounts import AccessToken
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.server.auth import Authenticator
@@ -81,7 +82,7 @@ class PageLogin:
                 logging.event("login refused", level="warn", by="token", address=address)
         if found is None:
             return None
-        self._count(found.token.id, address)
+        self._count(found.token, address)
         return await self._open(found.token.user_id, address, found.token.id)
 
     async def find_principal(self, secret: str, address: str) -> Principal | None:
@@ -97,7 +98,7 @@ class PageLogin:
             return None
         user_id, access = found
         if access is not None:
-            self._count(access.token.id, address)
+            self._count(access.token, address)
             return self._authentication.token_principal(access, actor=ACTOR)
         if not self._bearer_token and not await self.takes_links():
             return None
@@ -112,10 +113,10 @@ class PageLogin:
         """End a session."""
         await self._database.write(SYSTEM, page_sessions.close_session, secret, self._bearer_token)
 
-    def _count(self, token_id: str, address: str) -> None:
+    def _count(self, token: AccessToken, address: str) -> None:
         """Count a request of a token's session. Raises RateLimited."""
         try:
-            self._authentication.limits.count(token_id)
+            self._authentication.limits.count(token.id)
         except RateLimited as failure:
             logging.event(
                 "request refused",
@@ -123,7 +124,8 @@ class PageLogin:
                 reason=failure.message,
                 address=address,
                 path="other",
-                token_id=token_id,
+                user_id=token.user_id,
+                token_id=token.id,
             )
             raise
 
