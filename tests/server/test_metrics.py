@@ -68,6 +68,7 @@ def test_the_journal_and_the_indexes_are_measured(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     with HttpServer(tmp_path, retrieval__roots=f"docs={folder}") as server:
+        server.call("list_tasks")  # the store is made by then
         assert samples(server)["rolltop_journal_entries",] == 0
         for _ in range(2):
             server.call("add_task", title="plan")
