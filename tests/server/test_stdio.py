@@ -381,9 +381,12 @@ def test_calls_that_never_came_to_their_tool_are_logged_too(tmp_path: Path) -> N
         failed = server.call("list_tasks")
         assert failed["structuredContent"]["code"] == "UNAVAILABLE"
         server.stderr.until(r" call .*request_id=2 tool=list_tasks .*outcome=error code=UNAVAIL")
+        unread = server.request("resources/read", {"uri": "rolltop://note/12345678"})
+        assert unread["error"]["data"]["code"] == "UNAVAILABLE"
+        server.stderr.until(r' call .*request_id=3 tool="resource note" .*code=UNAVAILABLE reason=')
         unknown = server.request("tools/call", {"name": "my_private_words"})
         assert unknown["error"]["code"] == -32602
-        server.stderr.until(r" call .*request_id=3 .*outcome=error code=UNKNOWN_TOOL")
+        server.stderr.until(r" call .*request_id=4 .*outcome=error code=UNKNOWN_TOOL")
         assert not any("private" in line for line in server.stderr.seen)
 
 

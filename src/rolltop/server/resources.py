@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from rolltop.core.context import AppContext
+    from rolltop.core.principal import Principal
     from rolltop.core.tools import ResourceTemplate
     from rolltop.server.client_roots import ClientRoots
     from rolltop.server.identity import PrincipalResolver
@@ -181,9 +182,10 @@ class ResourceHandlers:
             if params.uri == views.uri_of(view):
                 return ReadResourceResult(contents=[views.read(view)])
         reference, variables = self._find(context, require_storable(params.uri, "uri"))
-        call = await self._call(context, reference)
         try:
-            with _log_reading(context, call):
+            with _log_reading(context, reference) as known:
+                known.append(await self._caller(context, reference))
+                call = await self._call(context, reference, known[0])
                 found = await self._with_deadline(reference.read(call, **variables))
         except NotFound as missing:
             raise _not_found(context, params.uri, missing.message, missing.hint) from missing
@@ -204,7 +206,7 @@ class ResourceHandlers:
         reference, template = known[params.ref.uri]
         if params.argument.name not in template.variables:
             return _completion_result([])
-        call = await self._call(context, reference)
+        call = await self._call(context, reference, await self._caller(context, reference))
         given = (params.context and params.context.arguments) or {}
         name, prefix = params.argument.name, params.argument.value
         try:
@@ -223,14 +225,17 @@ class ResourceHandlers:
             context, uri, f"Unknown resource {value_preview(uri)}", f"There are {kinds}."
         )
 
-    async def _call(self, context: Context, reference: ResourceTemplate) -> CallContext:
+    async def _caller(self, context: Context, reference: ResourceTemplate) -> Principal:
         needed = reference.kind not in self._without_store
-        scope = await self._identify(context, needed=needed)
+        return await self._identify(context, needed=needed)
+
+    async def _call(
+        self, context: Context, reference: ResourceTemplate, scope: Principal
+    ) -> CallContext:
         if reference.kind in self._in_roots:
             await self._client_roots.resolve(context)
         limit = hosts.max_result_tokens(self._desk, context)
-        name = f"resource {reference.kind}"
-        return CallContext(self._desk, scope, name, limit, max_budget=limit)
+        return CallContext(self._desk, scope, _logged_name(reference), limit, max_budget=limit)
 
     async def _with_deadline(self, work: Awaitable[T]) -> T:
         allowed = self._desk.settings["call_timeout"]
@@ -246,12 +251,20 @@ class ResourceHandlers:
             ) from None
 
 
+def _logged_name(reference: ResourceTemplate) -> str:
+    return f"resource {reference.kind}"
+
+
 @contextmanager
-def _log_reading(context: Context, call: CallContext) -> Generator[None]:
-    """Log a resource's reading as calls are logged, by its kind: who, how long, how it ended."""
+def _log_reading(context: Context, reference: ResourceTemplate) -> Generator[list[Principal]]:
+    """Log a resource's reading as calls are logged, by its kind: who, how long, how it ended.
+
+    Whoever reads is put into the list once that is known.
+    """
+    known: list[Principal] = []
     started, outcome, code, reason = perf_counter(), "cancelled", "", ""
     try:
-        yield
+        yield known
     except RolltopError as failure:
         outcome, code, reason = "error", failure.code, failure.log_reason
         raise
@@ -262,13 +275,13 @@ def _log_reading(context: Context, call: CallContext) -> Generator[None]:
         outcome = "ok"
     finally:
         logging.call(
-            tool=call.tool,
-            user=call.principal.actor_id,
+            tool=_logged_name(reference),
+            user=known[0].actor_id if known else "",
             duration_ms=(perf_counter() - started) * 1000,
             outcome=outcome,
             code=code,
             request_id=request_id(context),
-            ids=logging.caller_ids(call.principal) | {"reason": reason},
+            ids={**(logging.caller_ids(known[0]) if known else {}), "reason": reason},
         )
 
 
