@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.scratch.syntax import c_preprocessor, external_programs
+from rolltop.toolsets.scratch.syntax import c_preprocessor, external_programs, tree_sitter_check
 from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
 from rolltop.toolsets.scratch.syntax.grammar_gaps import rewrite
 from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult
@@ -227,3 +227,22 @@ def test_what_stands_before_a_package_clause_is_read_in_time_by_its_length(sampl
 def test_directives_are_paired_in_time_by_the_texts_length(language: str, unit: str) -> None:
     sample = Sample((unit,), end="\n#endif\n")
     check_growth(lambda text: c_preprocessor.find_unbalanced(text, language), sample)
+
+
+@pytest.mark.parametrize(
+    ("language", "sample"),
+    [
+        ("c", Sample(("case 1: ;\n",), "int f() { ", " }")),
+        ("c", Sample(("case 1: ;\n",), "int f() { ", " AAA(); }")),
+        ("c", Sample(("case 1: { ", "} "), "int f() { AAA(); ", "}", nested=True)),
+        ("c", Sample(("x = &&a;\n",), "int f() { ", "}")),
+        ("c", Sample(("x = &&a;\n",), "int f() { ", "a: ; }")),
+        ("c", Sample(("&",), "int f() { x = ", "a; }")),
+        ("rs", Sample(("a<",), "fn f() { ", "a; }")),
+        ("rb", Sample(("else\n  b\n",), "def a\n", "end\n")),
+        ("rb", Sample(("f(a, b c(",), "", "")),
+        ("cs", Sample(("G(out var a);",), "class A { void F() { ", "} }")),
+    ],
+)
+def test_rules_are_judged_in_time_by_the_texts_length(language: str, sample: Sample) -> None:
+    check_growth(lambda text: tree_sitter_check.find_faults(text, language), sample)

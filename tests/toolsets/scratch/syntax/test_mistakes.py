@@ -276,6 +276,11 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
             ),
         ),
         ("hpp", "module m:impl;\nimport :other;\nint f() { return 1; }\n"),
+        (
+            "cs",
+            "class A { void F(int a, __arglist) { G(out /* b */ var c, out // d\n int e); } }\n",
+        ),
+        ("c", "int f(void) {\n  return *&a + *& b + & *c;\n}\n"),
         ("c", "#ifndef for\n#define for if (0) {} else for\n#endif\n#define if(a, ...) if (a)\n"),
         ("cpp", "#define try if (true)\n#define catch(...) if (false)\n#define A(do) do\n"),
         ("c", "int f(void) {\n  a();\n  Py_END_ALLOW_THREADS\n  if (b) {\n    c();\n  }\n}\n"),

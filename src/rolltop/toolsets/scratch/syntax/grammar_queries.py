@@ -6,6 +6,7 @@ Each capture is a fault; its name selects the message and the exceptions in `_EX
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from typing import Final
@@ -46,6 +47,9 @@ _MESSAGES: Final = {
 # Not "-", "*" and the like, which stand between what is before and after it where that has a value.
 _BARE_ARGUMENT: Final = re.compile(rb"[\w@$\"']")
 _MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
+_MACRO: Final = re.compile(rb"\b[A-Z_]{3}")
+_LABEL: Final = re.compile(rb"(?<=[;{}:])\s*(\w++)(?=\s*:)")
+_SHOWN: Final = 40
 # Queries take one to four seconds a MiB on top of the parser's time.
 _MAX_BYTES: Final = 1 << 20
 _C: Final = """
@@ -57,6 +61,7 @@ _C: Final = """
 ([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
   "do" "switch" "case" "break" "continue" "goto"))
 (case_statement) @case
+[(switch_statement) (function_definition)] @_around
 """
 _CPP: Final = """
 ((identifier) @reserved (#any-of? @reserved "static_cast" "dynamic_cast" "const_cast"
@@ -75,7 +80,8 @@ _QUERIES: Final = {
 (foreach_statement !type left: (identifier) @undeclared)
 (argument_list (argument (declaration_expression name: (identifier) @argument)))
 (bracketed_argument_list (argument (declaration_expression name: (identifier) @argument)))
-(method_declaration parameters: (parameter_list (parameter !type name: (identifier) @undeclared)))
+((method_declaration parameters: (parameter_list (parameter !type
+  name: (identifier) @undeclared))) (#not-eq? @undeclared "__arglist"))
 ((identifier) @reserved (#any-of? @reserved "return" "throw" "if" "else" "for" "foreach" "while"
   "do" "switch" "case" "try" "catch" "finally" "break" "continue" "goto" "lock" "is" "in"
   "out" "class" "struct" "enum" "interface" "namespace" "using"))
@@ -165,20 +171,25 @@ def find_faults(tree: Tree, source: bytes, language: str) -> list[Diagnostic]:
     """List the faults in a tree that its grammar built without an error, in order."""
     if language not in _QUERIES or tree.root_node.end_byte > _MAX_BYTES:
         return []
-    found: set[tuple[int, str]] = set()
     query = _query(tree.language, _QUERIES[language])
     captures = tree_sitter.QueryCursor(query).captures(tree.root_node)
-    for name, nodes in captures.items():
-        if name not in _MESSAGES:
-            continue
-        excused = _EXCEPTIONS.get(name)
-        for node in nodes:
-            if excused is None or not excused(node):
-                found.add((node.start_byte, _message(name, node)))
-    return [
-        syntax_error(message, *position_at_byte(source, at))
-        for at, message in sorted(found)[:MAX_DIAGNOSTICS]
-    ]
+    if "case" in captures:
+        around = captures.get("_around", [])
+        captures["case"] = _outside_switches(captures["case"], around, source)
+    labels = frozenset(_LABEL.findall(source) if "address" in captures else ())
+    excuses: dict[str, Callable[[Node], bool]] = {
+        **_EXCEPTIONS,
+        "address": lambda node: _is_address(node, labels),
+        "command": lambda node: _BARE_ARGUMENT.match(source, node.start_byte) is None,
+    }
+    named = [(name, node) for name, nodes in captures.items() for node in nodes]
+    found: set[tuple[int, str]] = set()
+    for name, node in sorted(named, key=lambda one: one[1].start_byte):
+        if name in _MESSAGES and not (name in excuses and excuses[name](node)):
+            found.add((node.start_byte, _message(name, node, source)))
+            if len(found) == MAX_DIAGNOSTICS:
+                break
+    return [syntax_error(message, *position_at_byte(source, at)) for at, message in sorted(found)]
 
 
 @cache
@@ -186,8 +197,9 @@ def _query(grammar: tree_sitter.Language, text: str) -> tree_sitter.Query:
     return tree_sitter.Query(grammar, text)  # takes tens of milliseconds
 
 
-def _message(name: str, node: Node) -> str:
-    text = (node.text or b"").decode("utf-8", "replace").split("\n", 1)[0][:40]
+def _message(name: str, node: Node, source: bytes) -> str:
+    end = min(node.end_byte, node.start_byte + 4 * _SHOWN)
+    text = source[node.start_byte : end].decode("utf-8", "replace").split("\n", 1)[0][:_SHOWN]
     return _MESSAGES[name].format(text)
 
 
@@ -230,16 +242,14 @@ def _is_in_trait(node: Node) -> bool:
     return body is not None and body.parent is not None and body.parent.type == "trait_item"
 
 
-def _is_address(node: Node) -> bool:
+def _is_address(node: Node, labels: frozenset[bytes]) -> bool:
     """Whether it is `&*a`, or the address of a label, as GNU C takes it."""
-    text = node.text or b""
-    name = text.removeprefix(b"&&").strip()
-    function = node
-    while function.parent is not None and function.type != "function_definition":
-        function = function.parent
-    label = rb"(?:^|[;{}:])\s*" + re.escape(name) + rb"\s*:"
-    is_label = re.search(label, function.text or b"") or _MACRO_NAME.fullmatch(name)
-    return b"*" in text[:2] or (is_label is not None)
+    inner = node.children[-1]
+    if b"*" in (node.children[0].text, inner.children[0].text):
+        return True
+    named = inner.children[-1]
+    name = (named.text if named.type == "identifier" else None) or b""
+    return name in labels or _MACRO_NAME.fullmatch(name) is not None
 
 
 def _is_of_macro(node: Node) -> bool:
@@ -248,21 +258,27 @@ def _is_of_macro(node: Node) -> bool:
     return around is not None and around.type.startswith(("argument_list", "token_", "preproc_"))
 
 
-def _is_in_switch(node: Node) -> bool:
-    """Whether a case may belong to a `switch`, which a macro may hold, or which includes a file."""
-    around = node.parent
-    while around is not None and around.type not in ("switch_statement", "function_definition"):
-        around = around.parent
-    if around is None or around.type == "switch_statement":
-        return True
-    before = (around.text or b"")[: node.start_byte - around.start_byte]
-    return re.search(rb"\b[A-Z_]{3,}", before) is not None
+def _outside_switches(cases: list[Node], around: list[Node], source: bytes) -> list[Node]:
+    """List each case whose function has no `switch` around it, nor before it a macro with one."""
+    macros = [one.start() for one in _MACRO.finditer(source)]
+    found: list[Node] = []
+    opened: list[Node] = []
+    for node in sorted([*cases, *around], key=lambda one: one.start_byte):
+        while opened and opened[-1].end_byte <= node.start_byte:
+            opened.pop()
+        if node.type != "case_statement":
+            opened.append(node)
+        elif opened and opened[-1].type == "function_definition":
+            at = bisect_left(macros, opened[-1].start_byte)
+            if at == len(macros) or macros[at] >= node.start_byte:
+                found.append(node)
+    return found
 
 
 def _has_rescue(node: Node) -> bool:
-    """Whether an `else` follows a `rescue`."""
-    clause = node.parent
-    while clause is not None and clause.type != "rescue":
+    """Whether an `else` follows a `rescue`, or a clause after which none may."""
+    clause = node.parent and node.parent.prev_sibling
+    while clause is not None and clause.type not in ("rescue", "else", "ensure"):
         clause = clause.prev_sibling
     return clause is not None
 
@@ -276,8 +292,8 @@ def _is_result(node: Node) -> bool:
 
 def _is_out(node: Node) -> bool:
     """Whether an argument declares what a method is to write to."""
-    before = node.parent and node.parent.prev_sibling
-    return before is not None and before.type == "out"
+    argument = node.parent and node.parent.parent
+    return argument is not None and any(one.type == "out" for one in argument.children)
 
 
 def _is_ended(node: Node) -> bool:
@@ -287,8 +303,6 @@ def _is_ended(node: Node) -> bool:
 
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "argument": _is_out,
-    "case": _is_in_switch,
-    "command": lambda node: _BARE_ARGUMENT.match(node.text or b"") is None,
     "heredoc": _is_ended,
     "reserved": _is_name,
     "untried": _has_rescue,
@@ -297,5 +311,4 @@ _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "untyped": _is_of_its_class,
     "brace": _is_on_line,
     "parameter": _is_in_trait,
-    "address": _is_address,
 }
