@@ -49,6 +49,7 @@ _BARE_ARGUMENT: Final = re.compile(rb"[\w@$\"']")
 _MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
 _MACRO: Final = re.compile(rb"\b[A-Z_]{3}")
 _LABEL: Final = re.compile(rb"(?<=[;{}:])\s*(\w++)(?=\s*:)")
+_COMPARISONS: Final = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _SHOWN: Final = 40
 # Queries take one to four seconds a MiB on top of the parser's time.
 _MAX_BYTES: Final = 1 << 20
@@ -146,8 +147,7 @@ _QUERIES: Final = {
 ([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
   "loop" "match" "break" "continue" "let" "fn" "struct" "enum" "impl" "trait" "mod" "use"))
 (let_declaration value: (if_expression) "else" @reserved)
-(binary_expression left: (binary_expression operator: ["==" "!=" "<" ">" "<=" ">="])
-  operator: ["==" "!=" "<" ">" "<=" ">="]) @chained
+(binary_expression) @chained
 ((escape_sequence) @escape
   (#not-match? @escape "^\\\\(?:x[0-9a-fA-F]{2}|u\\{[0-9a-fA-F_]+\\}|[nrt0\"'\\\\\n\r])"))
 ((char_literal) @char (#match? @char "^b?''$"))
@@ -283,6 +283,16 @@ def _has_rescue(node: Node) -> bool:
     return clause is not None
 
 
+def _is_in_no_chain(node: Node) -> bool:
+    """Whether not both it and what stands left of its operator compare.
+
+    A query for it takes time by the square of the depth.
+    """
+    left = node.child_by_field_name("left")
+    operators = (one and one.child_by_field_name("operator") for one in (node, left))
+    return not all(one is not None and one.type in _COMPARISONS for one in operators)
+
+
 def _is_result(node: Node) -> bool:
     """Whether a value stands after the arrow of a case."""
     statement = node.parent
@@ -303,6 +313,7 @@ def _is_ended(node: Node) -> bool:
 
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "argument": _is_out,
+    "chained": _is_in_no_chain,
     "heredoc": _is_ended,
     "reserved": _is_name,
     "untried": _has_rescue,
