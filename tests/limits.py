@@ -33,6 +33,7 @@ RAISED: Final = {
     "rolltop.toolsets.retrieval.service.ranking:READ_TIMEOUT": LONG,
     "rolltop.toolsets.retrieval.service.ranking:_WORD_CHECK_SECONDS": LONG,
     "rolltop.toolsets.retrieval.store:BUSY_SECONDS": 60.0,
+    "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": LONG,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": LONG,
 }
 SETTINGS: Final = {"call_timeout": 300_000_000, "scratch.validation_timeout": LONG}

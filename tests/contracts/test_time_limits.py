@@ -24,6 +24,7 @@ SHIPPED = {
     "rolltop.toolsets.retrieval.service.ranking:READ_TIMEOUT": 10.0,
     "rolltop.toolsets.retrieval.service.ranking:_WORD_CHECK_SECONDS": 1.0,
     "rolltop.toolsets.retrieval.store:BUSY_SECONDS": 2.0,
+    "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": 1.0,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": 0.5,
 }
 PROGRAM = """

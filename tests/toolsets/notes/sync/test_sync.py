@@ -170,6 +170,15 @@ def test_a_note_that_is_too_large_keeps_no_other_back(
     assert texts(device)["large"] == "small by now"
 
 
+def test_a_note_that_only_its_page_makes_too_large_is_read_alone(
+    device: Device, server: Bucket
+) -> None:
+    device.bounds = RequestLimits(max_body_bytes=300_000)
+    server.post("large", {"content": "x" * 299_980}, None, None)
+    assert tally(device.sync()) == (1, 0, 0, "idle")
+    assert SyncRecord.from_account(device.account()).unreadable == 0
+
+
 def test_notes_of_an_unknown_form_are_counted_over_all_pages(
     device: Device, server: Bucket
 ) -> None:

@@ -136,12 +136,27 @@ class _PageReader:
             self.is_restarted = True
 
     async def _pass_over(self) -> IndexPage | None:
-        """Read the page of one note without the note, which is too large to be read."""
-        page = await self._connection.backend.index(
-            limit=1, mark=self._mark, since=self._since, data=False
-        )
+        """Read the page of one note, without that if it is too large to be read.
+
+        By now the list may begin with another.
+        """
+        backend = self._connection.backend
+        page = await backend.index(limit=1, mark=self._mark, since=self._since, data=False)
         self._size = _FULL_PAGE
-        return page and replace(page, notes=(), unreadable=page.unreadable + len(page.notes))
+        if page is None:
+            return None
+        notes: list[RemoteNote] = []
+        unreadable = page.unreadable
+        for listed in page.notes:
+            try:
+                note = await backend.get(listed.id)
+            except BackendError as failure:
+                if failure.data["subcategory"] != "unknown":
+                    raise
+                unreadable += 1
+            else:
+                notes += [note] if note is not None else []
+        return replace(page, notes=tuple(notes), unreadable=unreadable)
 
 
 def _next_mark(page: IndexPage, seen: set[str | None]) -> str | None:
