@@ -253,7 +253,7 @@ class Parameters:
         )
 
     def _read(self, name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401  # a parameter's value
-        """Return what is read of a parameter. Raises InvalidArgument."""
+        """Read a parameter. Raises InvalidArgument."""
         try:
             return read()
         except _Unreadable as failure:

@@ -15,7 +15,7 @@ async def read_background(visit: Visit, uri: str) -> JsonObject:
 
 
 async def read_links(visit: Visit, uri: str) -> list[JsonObject]:
-    """Return what a thing is linked with; nothing where the desk is left out."""
+    """List the links of a thing; nothing where the desk is left out."""
     if not visit.offers("desk_read"):
         return []
     return (await visit.call("desk_read", uri=uri)).get("links", [])

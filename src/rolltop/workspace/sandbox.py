@@ -277,7 +277,7 @@ class Roots:
         return root
 
     def _below_root_name(self, selected: Root, parts: list[str]) -> list[str]:
-        """Return what follows a root's name; all of it if that can only mean a folder inside.
+        """Return the part behind a root's name; all of it if that can only mean a folder inside.
 
         The only root, which is called `code` without any setting, may have such a folder too.
         """

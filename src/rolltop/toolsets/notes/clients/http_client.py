@@ -76,7 +76,7 @@ class HttpResponse:
             raise backend.body_too_long() from None
 
     async def read(self, parse: Callable[[HttpResponse], T]) -> T:
-        """Return what `parse` makes of the response: of a large one on a thread."""
+        """Parse the response, a large one on a thread."""
         if len(self.body) <= MAX_INLINE_BYTES:
             return parse(self)
         return await asyncio.to_thread(parse, self)
