@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,15 @@ def test_a_pad_is_cut_at_a_cell_where_cells_fit(mine: Caller) -> None:
     assert [entry["content"] for entry in shown] == contents[: len(shown)]
     assert answer["next_cursor"] == answer["next"]["arguments"]["cursor"]
     assert list(followed(mine, pad, 800).values()) == contents
+
+
+def test_a_read_gives_the_hash_of_each_cells_whole_content(mine: Caller) -> None:
+    text = "one\ntwo\n"
+    pad = mine.pad(text, "")
+    expected = [hashlib.sha256(each.encode()).hexdigest() for each in (text, "")]
+    assert [shown["sha256"] for shown in mine.read(pad)["cells"]] == expected
+    (part,) = mine.read(pad, indices=[0], line_start=2)["cells"]
+    assert (part["content"], part["sha256"]) == ("two\n", expected[0])
 
 
 def test_a_cell_that_does_not_fit_is_cut_at_a_line(mine: Caller) -> None:

@@ -43,6 +43,7 @@ class CellData(TypedDict):
     metadata: NotRequired[JsonObject]
     tags: NotRequired[list[str]]
     validation: NotRequired[CellValidation]
+    sha256: NotRequired[str]
     omitted: NotRequired[list[str]]
     line_start: NotRequired[int]
 

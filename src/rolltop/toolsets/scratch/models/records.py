@@ -112,6 +112,7 @@ class Cell:
             "tags": list(self.tags),
             "version": self.version,
             **{name: value for name, value in optional.items() if value is not None},
+            "sha256": self.stats.sha256,  # last: the first to be left out of a narrow answer
         }
 
 
