@@ -12,7 +12,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -95,18 +95,7 @@ class AccessToken:
 
 _USER: Final = (users.c.id, users.c.email, users.c.created_at, users.c.last_login_at)
 _IS_PERSON: Final = ~users.c.is_workspace
-_TOKEN: Final = (
-    access_tokens.c.id,
-    access_tokens.c.user_id,
-    access_tokens.c.name,
-    access_tokens.c.read_only,
-    access_tokens.c.created_at,
-    access_tokens.c.expires_at,
-    access_tokens.c.last_used_at,
-    access_tokens.c.revoked_at,
-    access_tokens.c.project,
-    access_tokens.c.workspace_ids,
-)
+TOKEN_COLUMNS: Final = tuple(access_tokens.c[one.name] for one in fields(AccessToken))
 
 
 def ensure_default_user(tx: Tx) -> User:
@@ -119,7 +108,7 @@ def ensure_default_user(tx: Tx) -> User:
         .values(id=str(uuid.uuid4()), email=DEFAULT_EMAIL, created_at=tx.now)
         .on_conflict_do_nothing(index_elements=[users.c.email])
     )
-    return _user_from_row(tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
+    return User(*tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
 
 
 def find_user_by_email(tx: Tx, email: str) -> User | None:
@@ -128,7 +117,7 @@ def find_user_by_email(tx: Tx, email: str) -> User | None:
     if not is_email(wanted):
         return None
     row = tx.execute(select(*_USER).where(users.c.email == wanted)).one_or_none()
-    return None if row is None else _user_from_row(row)
+    return None if row is None else User(*row)
 
 
 def find_user_by_id(tx: Tx, user_id: str) -> User | None:
@@ -137,7 +126,7 @@ def find_user_by_id(tx: Tx, user_id: str) -> User | None:
     if wanted is None:
         return None
     row = tx.execute(select(*_USER).where(users.c.id == wanted, _IS_PERSON)).one_or_none()
-    return None if row is None else _user_from_row(row)
+    return None if row is None else User(*row)
 
 
 def add_user(tx: Tx, email: str, user_id: str = "") -> User:
@@ -179,7 +168,7 @@ def add_user(tx: Tx, email: str, user_id: str = "") -> User:
 def list_users(tx: Tx) -> list[User]:
     """Return all users by address, in code point order."""
     people = select(*_USER).where(_IS_PERSON).order_by(users.c.email)
-    return [_user_from_row(row) for row in tx.execute(people)]
+    return [User(*row) for row in tx.execute(people)]
 
 
 def delete_user(tx: Tx, user_id: str) -> dict[str, int]:
@@ -332,19 +321,8 @@ def create_token(
     token = AccessToken(
         str(uuid.uuid4()), user.id, label, read_only, tx.now, expires_at, None, None, named, chosen
     )
-    tx.execute(
-        access_tokens.insert().values(
-            id=token.id,
-            user_id=token.user_id,
-            name=token.name,
-            token_hash=hash_token(plain),
-            read_only=token.read_only,
-            created_at=token.created_at,
-            expires_at=token.expires_at,
-            project=token.project,
-            workspace_ids=token.workspace_ids,
-        )
-    )
+    row = {**asdict(token), "token_hash": hash_token(plain)}
+    tx.execute(access_tokens.insert().values(row))
     return plain, token
 
 
@@ -393,13 +371,13 @@ def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
     One look-up by hash whatever was given, and it writes nothing: see `touch_token`.
     """
     row = tx.execute(
-        select(*_USER, *_TOKEN)
+        select(*_USER, *TOKEN_COLUMNS)
         .join_from(access_tokens, users)
         .where(access_tokens.c.token_hash == hash_token(plain), valid_token_clause(tx))
     ).one_or_none()
     if row is None:
         return None
-    return _user_from_row(row[: len(_USER)]), token_from_row(row[len(_USER) :])
+    return User(*row[: len(_USER)]), token_from_row(row[len(_USER) :])
 
 
 def list_valid_hashes(tx: Tx) -> set[str]:
@@ -455,7 +433,7 @@ def touch_token(tx: Tx, token_id: str) -> bool:
 def list_tokens(tx: Tx, user_id: str) -> list[AccessToken]:
     """Return a user's tokens, oldest first, revoked and expired ones too."""
     rows = tx.execute(
-        select(*_TOKEN)
+        select(*TOKEN_COLUMNS)
         .where(access_tokens.c.user_id == user_id)
         .order_by(access_tokens.c.created_at, access_tokens.c.id)
     )
@@ -472,7 +450,7 @@ def revoke_token(tx: Tx, user_id: str, token_id: str) -> AccessToken:
             .where(*mine, access_tokens.c.revoked_at.is_(None))
             .values(revoked_at=tx.now)
         )
-        row = tx.execute(select(*_TOKEN).where(*mine)).one_or_none()
+        row = tx.execute(select(*TOKEN_COLUMNS).where(*mine)).one_or_none()
         if row is not None:
             return token_from_row(row)
     raise NotFound(
@@ -509,10 +487,6 @@ def _owned_tables(tx: Tx) -> list[tuple[str, str]]:
         for key in catalogue.get_foreign_keys(name)
         if key["referred_table"] == users.name and name not in _BOOKKEEPING
     ]
-
-
-def _user_from_row(row: Row[Any] | tuple[Any, ...]) -> User:
-    return User(*row)
 
 
 def token_from_row(row: Row[Any] | tuple[Any, ...]) -> AccessToken:

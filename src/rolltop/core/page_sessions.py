@@ -13,8 +13,8 @@ from typing import Any, Final
 from sqlalchemy import delete, select
 
 from rolltop.core.accounts import (
+    TOKEN_COLUMNS,
     Access,
-    AccessToken,
     choose_workspace,
     find_user_by_id,
     hash_token,
@@ -29,7 +29,6 @@ LINK_LIFETIME: Final = timedelta(minutes=10)
 SESSION_LIFETIME: Final = timedelta(days=7)
 _SECRET_BYTES: Final = 32
 _c: Final = page_sessions.c
-_TOKEN: Final = [access_tokens.c[name] for name in AccessToken.__dataclass_fields__]
 
 
 def create_link(tx: Tx, user_id: str) -> str:
@@ -59,7 +58,7 @@ def find_session(tx: Tx, secret: str, guard: str = "") -> tuple[str, Access | No
 
     It is over too once the user has left the token's workspaces.
     """
-    joined = select(_c.user_id, _c.token_id, *_TOKEN).outerjoin(
+    joined = select(_c.user_id, _c.token_id, *TOKEN_COLUMNS).outerjoin(
         access_tokens, (access_tokens.c.id == _c.token_id) & valid_token_clause(tx)
     )
     by_token = _c.token_id.is_not(None) & (_c.secret_hash == hash_token(secret))
