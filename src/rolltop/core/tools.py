@@ -186,6 +186,8 @@ class Toolset:
     `service` is the `module:Class` of the object that does the work (`AppContext.load_service`).
     `undo` is the `module:function` that takes back what the journal says of the kinds
     `journal_kinds`: `function(app, tx, entries, texts)`, of one operation, raises UndoConflict.
+    `undo_guard` is that of a context manager around all the operations of an undo, which raises it
+    at the end if things may not stay so: `function(tx, entries)`.
     `earlier` is the `module:function` that reads the things of a kind as they were:
     `function(app, tx, snapshot, kind, ref)` maps ids to an EarlierThing, or None for what was not
     there: that of one thing whole, or without `ref` of all that was changed since.
@@ -214,6 +216,7 @@ class Toolset:
     with_continuation: Callable[[JsonObject, Continuation], JsonObject] = add_continuation
     service: str = ""
     undo: str = ""
+    undo_guard: str = ""
     earlier: str = ""
     journal_kinds: tuple[str, ...] = ()
     evidence: Mapping[str, str] = field(default_factory=dict[str, str])

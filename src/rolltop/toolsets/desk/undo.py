@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import short_operation, uri_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
@@ -66,7 +67,6 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
     begun = _begun_before(tx, wanted, {entry.operation for entry in entries})
     entries = [entry for entry in entries if entry.operation not in begun]
     texts = history.read_texts(tx, history.text_digests(entries))
-    takers = _takers(app)
     operations = dict.fromkeys(entry.operation for entry in entries)
     undone = history.undone_by(tx, operations)
     # What another operation has undone stands as little as if it had never been.
@@ -76,14 +76,17 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
     for entry in entries:
         if entry.operation in by_operation:
             by_operation[entry.operation].append(entry)
-    for some in by_operation.values():
-        _take_back(tx, app, takers, some, texts)
+    standing = [entry for some in by_operation.values() for entry in some]
+    with _guard(tx, app, standing):
+        takers = _by_kind(app, "undo")
+        for some in by_operation.values():
+            _take_back(tx, app, takers, some, texts)
     skipped = {one: f"undone by {short_operation(by)}" for one, by in passed_over.items()}
     skipped |= dict.fromkeys(begun, _BEGAN_BEFORE)
     if taken and not _has_changed(tx):
         # An undo that leaves no entry could not be undone, and later ones would miss its mark.
         raise Tried(Undone([], {**skipped, **dict.fromkeys(taken, _NOTHING_TO_DO)}))
-    result = Undone([entry for some in by_operation.values() for entry in some], skipped)
+    result = Undone(standing, skipped)
     if dry_run:
         raise Tried(result)
     history.mark_undone(tx, taken)
@@ -137,6 +140,20 @@ def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
     return entries
 
 
+@contextmanager
+def _guard(tx: Tx, app: AppContext, entries: Sequence[Entry]) -> Generator[None]:
+    """Check the things whose toolsets guard them before and after an undo. Raises Conflict."""
+    guards = _by_kind(app, "undo_guard")
+    try:
+        with ExitStack() as stack:
+            for guard in {guards[entry.kind] for entry in entries if entry.kind in guards}:
+                some = [entry for entry in entries if guards.get(entry.kind) is guard]
+                stack.enter_context(guard(tx, some))
+            yield
+    except UndoConflict as conflict:
+        raise _explain(tx, entries, conflict) from conflict
+
+
 def _take_back(
     tx: Tx,
     app: AppContext,
@@ -174,10 +191,10 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
     )
 
 
-def _takers(app: AppContext) -> dict[str, TakeBack]:
-    """Map the kinds of things to what takes back entries of them."""
+def _by_kind(app: AppContext, field: str) -> dict[str, Any]:
+    """Map the kinds of things to what their toolsets name in a field, where they name anything."""
     found: dict[str, Any] = {}
     for toolset in app.registry.toolsets:
-        if toolset.undo:
-            found |= dict.fromkeys(toolset.journal_kinds, import_object(toolset.undo))
+        if name := getattr(toolset, field):
+            found |= dict.fromkeys(toolset.journal_kinds, import_object(name))
     return found

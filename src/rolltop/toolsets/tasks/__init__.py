@@ -45,7 +45,8 @@ TOOLSET: Final = Toolset(
     ),
     tools=TOOLS,
     earlier="rolltop.toolsets.tasks.earlier:read_earlier",
-    undo="rolltop.toolsets.tasks.undo:take_back",
+    undo="rolltop.core.journal.undo:take_back_rows",
+    undo_guard="rolltop.toolsets.tasks.undo:guard",
     journal_kinds=("task",),
     error_codes={
         "TITLE_REQUIRED": "The title is missing or blank.",

@@ -1,14 +1,13 @@
-"""Taking back what an operation did to tasks, unless tasks would wait for themselves then."""
+"""What an undo may not do to tasks: have them wait for themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
-from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.journal import undo
 from rolltop.core.journal.history import Entry
 from rolltop.core.journal.undo import UndoConflict
 from rolltop.toolsets.tasks import store
@@ -20,16 +19,17 @@ _HANGS: Final = frozenset({"parent_id", "deleted_at"})
 """The columns of a task's row that say what hangs on what."""
 
 
-def take_back(_app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
-    """Give the tasks that one operation changed their state before it. Raises UndoConflict.
+@contextmanager
+def guard(tx: Tx, entries: Sequence[Entry]) -> Generator[None]:
+    """Let the tasks of these entries be given their states before them. Raises UndoConflict.
 
     What was put in the way since stays, so that a task may not get back what waits for it by now.
     """
     owner = tx.scope.user_id
     graph.lock_graph(tx, owner)
-    undo.take_back(tx, entries, texts)
-    for entry in entries:
-        task = store.get_task(tx, owner, entry.ref) if any(map(_ties, entry.changes)) else None
+    yield
+    for entry in {entry.ref: entry for entry in entries if any(map(_ties, entry.changes))}.values():
+        task = store.get_task(tx, owner, entry.ref)
         if task is not None:
             tied = {"blocked_by": task.blocked_by, "parent_id": task.parent_id}
             try:

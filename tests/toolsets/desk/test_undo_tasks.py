@@ -1,0 +1,75 @@
+"""What an undo may not do to tasks: tie them in a circle, or change what another holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from rolltop.core.journal import history
+from tests.campaign import examples
+from tests.desks import answer_of, call_tool, make_desk
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from rolltop.core.principal import Principal
+
+TIES: Final = st.lists(
+    st.tuples(
+        st.sampled_from(["one", "two"]),
+        st.integers(0, 2),
+        st.lists(st.integers(0, 2), max_size=2, unique=True),
+    ),
+    min_size=2,
+    max_size=8,
+)
+
+
+@pytest.fixture
+def desk(database: Database) -> AppContext:
+    return make_desk(database)
+
+
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(ties=TIES)
+@example(ties=[("one", 0, [1]), ("one", 0, []), ("two", 1, [0])])
+def test_an_undo_is_refused_for_what_it_would_leave_and_not_for_a_step_of_it(
+    desk: AppContext, me: Principal, ties: list[tuple[str, int, list[int]]]
+) -> None:
+    ids = [answer_of(desk, me, "add_task", title="a")["data"]["task_id"] for _ in range(3)]
+    since = str(desk.database.read_sync(me, history.last_sequence))
+    blockers: list[set[int]] = [set(), set(), set()]
+    done: list[tuple[int, set[int], set[int]]] = []
+    for actor, task, wanted in ties:
+        given_ids = [ids[one] for one in wanted]
+        who = replace(me, actor=actor)
+        if call_tool(desk, who, "update_task", task_id=ids[task], blocked_by=given_ids).is_error:
+            continue  # a circle, or the task itself
+        if actor == "one" and blockers[task] != set(wanted):
+            done.append((task, blockers[task], set(wanted)))
+        blockers[task] = set(wanted)
+    expected = [*blockers]
+    for task, before, after in reversed(done):
+        if after - before - expected[task] or (before - after) & expected[task]:
+            return  # another changed the same since
+        expected[task] = expected[task] - (after - before) | (before - after)
+    reached = [*expected]
+    for _ in ids:
+        reached = [one.union(*(reached[other] for other in one)) for one in reached]
+    is_circle = any(task in one for task, one in enumerate(reached))
+    answer = call_tool(desk, me, "desk_undo", since=since, actor="one")
+    if not done:
+        assert answer.code == "NOT_FOUND"
+        return
+    assert ("makes a cycle" in answer.text) == answer.is_error == is_circle, answer.text
+    for task, left in zip(ids, blockers if is_circle else expected, strict=True):
+        shown = answer_of(desk, me, "get_task", task_id=task)["data"].get("blocked_by", [])
+        assert sorted(shown) == sorted(ids[one] for one in left)
