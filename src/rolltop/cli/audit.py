@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options
+from rolltop.cli.lazy_modules import audit, db
 from rolltop.cli.users import open_store
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from rolltop.core import audit, db
-else:
-    audit = lazy("rolltop.core.audit")
-    db = lazy("rolltop.core.db")
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -6,23 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options, users
+from rolltop.cli.lazy_modules import bootstrap, encryption, restore, url
 from rolltop.core.errors import NotFound
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from rolltop.core.db import (
-        bootstrap,
-        encryption,
-        restore,
-        url,
-    )
-else:
-    url = lazy("rolltop.core.db.url")
-    encryption = lazy("rolltop.core.db.encryption")
-    bootstrap = lazy("rolltop.core.db.bootstrap")
-    restore = lazy("rolltop.core.db.restore")
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -7,20 +7,16 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import local_context, options, render
+from rolltop.cli.lazy_modules import dispatch, tool_schema
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core import argument_names
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
-    from rolltop.core import dispatch, tool_schema
     from rolltop.core.dispatch import RegisteredTool
-else:
-    dispatch = lazy("rolltop.core.dispatch")
-    tool_schema = lazy("rolltop.core.tool_schema")
 
 _EPILOG: Final = (
     "A value is taken as text where the parameter is a text, and read as JSON elsewhere."

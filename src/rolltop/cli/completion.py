@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop import cli
 from rolltop.cli import client_configs, options
-from rolltop.core.lazy_imports import lazy
+from rolltop.cli.lazy_modules import toolsets
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
-    from rolltop import toolsets
-else:
-    toolsets = lazy("rolltop.toolsets")
 
 # Each script is a function of the words before the cursor; `case` finds what may follow them.
 _BASH: Final = """\

@@ -8,17 +8,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
+from rolltop.cli.lazy_modules import project
 from rolltop.core import settings as core_settings
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from rolltop.core.settings import Settings
-    from rolltop.workspace import project
-else:
-    project = lazy("rolltop.workspace.project")
 
 _WIDTH: Final = 88
 

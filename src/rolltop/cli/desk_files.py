@@ -16,13 +16,19 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.cli import local_context, note_files, options, plain_files, render, users
+from rolltop.cli.lazy_modules import (
+    asyncio,
+    portable_links,
+    portable_notes,
+    portable_pads,
+    portable_tasks,
+    scratch_service,
+)
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import Conflict, InvalidArgument
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import replace_surrogates
 
 if TYPE_CHECKING:
-    import asyncio
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from typing import Concatenate, ParamSpec, TypeVar
@@ -31,22 +37,10 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
     from rolltop.core.settings import Settings
-    from rolltop.toolsets.desk import import_export as portable_links
-    from rolltop.toolsets.notes import import_export as portable_notes
     from rolltop.toolsets.scratch.models.records import PadLimits
-    from rolltop.toolsets.scratch.service import import_export as portable_pads
-    from rolltop.toolsets.scratch.service import scratch_service
-    from rolltop.toolsets.tasks import import_export as portable_tasks
 
     T = TypeVar("T")
     P = ParamSpec("P")
-else:
-    asyncio = lazy("asyncio")
-    portable_links = lazy("rolltop.toolsets.desk.import_export")
-    portable_notes = lazy("rolltop.toolsets.notes.import_export")
-    portable_pads = lazy("rolltop.toolsets.scratch.service.import_export")
-    portable_tasks = lazy("rolltop.toolsets.tasks.import_export")
-    scratch_service = lazy("rolltop.toolsets.scratch.service.scratch_service")
 
 _MANIFEST: Final = "desk.json"
 _FORMAT: Final = "rolltop desk"

@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop import health
 from rolltop.cli import client_configs, options
+from rolltop.cli.lazy_modules import app, workspace
 from rolltop.core.errors import RolltopError
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from rolltop import app, workspace
     from rolltop.cli.client_configs import ClientEntry
     from rolltop.core.settings import Settings
     from rolltop.health import CheckStatus, DoctorResult
-else:
-    app = lazy("rolltop.app")
-    workspace = lazy("rolltop.workspace")
 
 _COLORS: Final[dict[CheckStatus, str]] = {
     "ok": options.GREEN,

@@ -14,18 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import client_configs, options
+from rolltop.cli.lazy_modules import workspace
 from rolltop.core import skill
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
-    from rolltop import workspace
     from rolltop.cli.client_configs import Client
-else:
-    workspace = lazy("rolltop.workspace")
 
 _VARIABLES: Final = {"code": "CODE_ROOT", "docs": "DOCS_ROOT"}
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl")

@@ -5,24 +5,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rolltop.core.lazy_imports import lazy
+from rolltop.cli.lazy_modules import app, asyncio, dispatch, identity
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Generator
 
-    from rolltop import app
-    from rolltop.core import dispatch
     from rolltop.core.context import AppContext, ProgressCallback
     from rolltop.core.dispatch import Answer, RegisteredTool
     from rolltop.core.principal import Principal
     from rolltop.core.settings import Settings
-    from rolltop.server import identity
-else:
-    asyncio = lazy("asyncio")
-    app = lazy("rolltop.app")
-    identity = lazy("rolltop.server.identity")
-    dispatch = lazy("rolltop.core.dispatch")
 
 ACTOR = "command line"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import local_context, options, plain_files, render, users
+from rolltop.cli.lazy_modules import portable_notes
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.core.principal import Principal
-    from rolltop.toolsets.notes import import_export
     from rolltop.toolsets.notes.import_export import PortableNote, UnreadableNoteFile
-else:
-    import_export = lazy("rolltop.toolsets.notes.import_export")
 
 _TRASH: Final = "trash"
 _TEXT_SUFFIXES: Final = frozenset({".md", ".markdown", ".txt"})
@@ -61,11 +58,11 @@ def _export(app: AppContext, principal: Principal, path: Path) -> str:
         plain_files.require_empty(path)
 
     def write(tx: Tx) -> str:
-        notes = import_export.read_notes(tx, app.settings)
+        notes = portable_notes.read_notes(tx, app.settings)
         if not is_file:
             count = sum(1 for _written in write_notes(path, path / _TRASH, notes))
             return f"{count} notes to {path}"
-        plain_files.write_file(path, import_export.render_export(notes))
+        plain_files.write_file(path, portable_notes.render_export(notes))
         return f"{path}"
 
     return f"Wrote {app.database.read_sync(principal, write)}."
@@ -82,7 +79,7 @@ def write_notes(
     for note in notes:
         place = trash if note.content.trash else folder
         name = names.take(title_stem(note.content.text), ".md")
-        plain_files.write_file(place / name, import_export.render_markdown(note))
+        plain_files.write_file(place / name, portable_notes.render_markdown(note))
         yield note, name
 
 
@@ -93,16 +90,16 @@ def title_stem(text: str) -> str:
 
 
 def _import(app: AppContext, principal: Principal, path: Path) -> int:
-    counts, refused = import_export.ImportCounts(), 0
+    counts, refused = portable_notes.ImportCounts(), 0
     batch: list[PortableNote] = []
     with ProgressBar(sys.stderr) as bar:
-        for note in import_export.refuse_repeated_ids(_read(path)):
-            if isinstance(note, import_export.UnreadableNoteFile):
+        for note in portable_notes.refuse_repeated_ids(_read(path)):
+            if isinstance(note, portable_notes.UnreadableNoteFile):
                 refused += 1
                 options.print_line(f"Left out: {render.printable(note.message)}.")
                 continue
             batch.append(note)
-            if len(batch) == import_export.BATCH_SIZE:
+            if len(batch) == portable_notes.BATCH_SIZE:
                 counts = _import_batch(app, principal, batch, counts)
                 batch = []
                 bar.report(counts.added, None, f"{counts.added} notes")
@@ -122,10 +119,10 @@ def _import_batch(
     app: AppContext,
     principal: Principal,
     batch: list[PortableNote],
-    counts: import_export.ImportCounts,
-) -> import_export.ImportCounts:
+    counts: portable_notes.ImportCounts,
+) -> portable_notes.ImportCounts:
     return app.database.write_sync(
-        principal, import_export.import_notes, app.settings, batch, counts
+        principal, portable_notes.import_notes, app.settings, batch, counts
     )
 
 
@@ -135,10 +132,10 @@ def _read(path: Path) -> Iterable[PortableNote | UnreadableNoteFile]:
         if path.is_dir():
             return read_folder(path)
         if path.suffix.lower() == ".zip":
-            return import_export.parse_export(_read_archive(path))
+            return portable_notes.parse_export(_read_archive(path))
         if path.stat().st_size > plain_files.MAX_FILE_BYTES:
             raise InvalidArgument(f"{path} is larger than an export can be")
-        return import_export.parse_export(path.read_bytes())
+        return portable_notes.parse_export(path.read_bytes())
     except OSError as error:
         raise InvalidArgument(
             f"{path} cannot be read ({error.strerror})", hint="Check the path."
@@ -149,15 +146,15 @@ def read_folder(root: Path, below: str = "") -> Iterator[PortableNote | Unreadab
     """Yield the notes of a folder's Markdown and text files, and an error for each bad one."""
     for found in plain_files.list_files(root, below):
         if isinstance(found, InvalidArgument):
-            yield import_export.UnreadableNoteFile(found.message)
+            yield portable_notes.UnreadableNoteFile(found.message)
             continue
         if found.path.suffix.lower() not in _TEXT_SUFFIXES:
             continue
         try:
             content = plain_files.read_file(found)
-            yield import_export.parse_markdown(content.data, found.name, content.modified)
+            yield portable_notes.parse_markdown(content.data, found.name, content.modified)
         except InvalidArgument as error:
-            yield import_export.UnreadableNoteFile(error.message)
+            yield portable_notes.UnreadableNoteFile(error.message)
 
 
 def _read_archive(path: Path) -> bytes:

@@ -8,29 +8,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import local_context, options, render
+from rolltop.cli.lazy_modules import asyncio, identity, notebooks, pull, sync
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
-    import asyncio
     from argparse import ArgumentParser, Namespace
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from rolltop.core.context import AppContext
     from rolltop.core.principal import Principal
-    from rolltop.server import identity
     from rolltop.toolsets.notes.models import Account
-    from rolltop.toolsets.notes.store import notebooks
-    from rolltop.toolsets.notes.sync import pull
-    from rolltop.toolsets.notes.sync import service as sync
     from rolltop.toolsets.notes.sync.connection import AccountConnection
-else:
-    asyncio = lazy("asyncio")
-    identity = lazy("rolltop.server.identity")
-    notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
-    pull = lazy("rolltop.toolsets.notes.sync.pull")
-    sync = lazy("rolltop.toolsets.notes.sync.service")
 
 _CHANGE_LABELS: Final = {
     "new": "new from Simplenote",

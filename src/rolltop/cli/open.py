@@ -11,23 +11,15 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from rolltop.cli import local_context, options, plain_files
+from rolltop.cli.lazy_modules import db, host_check, http, page_sessions, server_app
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.settings import DEFAULT_SOURCE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from pathlib import Path
 
-    from rolltop.core import db, page_sessions
     from rolltop.core.settings import Settings
-    from rolltop.server import app, host_check, http
-else:
-    app = lazy("rolltop.server.app")
-    db = lazy("rolltop.core.db")
-    host_check = lazy("rolltop.server.host_check")
-    http = lazy("rolltop.server.http")
-    page_sessions = lazy("rolltop.core.page_sessions")
 
 _EPILOG: Final = (
     "The page is served on this machine alone until Ctrl-C ends it. The link lets in once, within"
@@ -70,7 +62,9 @@ def run(arguments: Namespace) -> int:
     link_file: Path = settings["data_dir"] / _LINK_FILE
     if arguments.at is None:
         print(_SERVING, file=sys.stderr)  # noqa: T201  # to the person who typed it
-        return http.serve(app.build_server_app(_on_loopback(settings), http=True), show, clean)
+        return http.serve(
+            server_app.build_server_app(_on_loopback(settings), http=True), show, clean
+        )
     origin = urlsplit(str(arguments.at))
     if origin.scheme != "http" or not host_check.is_loopback(origin.hostname or ""):
         raise InvalidConfig(

@@ -12,20 +12,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from rolltop.cli import write_output
+from rolltop.cli.lazy_modules import logging, toolsets
 from rolltop.core import settings
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rolltop import toolsets
-    from rolltop.core import logging
     from rolltop.core.settings import Setting, Settings
-else:
-    toolsets = lazy("rolltop.toolsets")
-    logging = lazy("rolltop.core.logging")
 
 BOLD, RED, GREEN, YELLOW, CYAN = "1", "31", "32", "33", "36"
 """Codes of a terminal's colours, for `paint`."""

@@ -9,8 +9,8 @@ import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rolltop.cli.lazy_modules import bootstrap
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import replace_surrogates
 from rolltop.workspace.safe_open import open_rule_file
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from rolltop.core.db import bootstrap
-else:
-    bootstrap = lazy("rolltop.core.db.bootstrap")
 
 MAX_FILE_BYTES: Final = 1 << 30
 _NAME_SEPARATOR: Final = re.compile(r"[^\w]+")

@@ -6,18 +6,14 @@ import getpass
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
+from rolltop.cli.lazy_modules import encryption, rekey
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core.db import encryption, rekey
     from rolltop.core.db.encryption import Encryption
     from rolltop.core.settings import Settings
-else:
-    encryption = lazy("rolltop.core.db.encryption")
-    rekey = lazy("rolltop.core.db.rekey")
 
 _ITERATIONS_KEY: Final = "db_encryption_kdf_iterations"
 

@@ -7,20 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
+from rolltop.cli.lazy_modules import accounts, db, workspaces
 from rolltop.cli.users import format_time, open_store, record, require_user
 from rolltop.core.errors import Conflict, InvalidConfig, NotFound
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from rolltop.core import accounts, db, workspaces
     from rolltop.core.accounts import AccessToken
     from rolltop.core.db import Database, Tx
-else:
-    accounts = lazy("rolltop.core.accounts")
-    db = lazy("rolltop.core.db")
-    workspaces = lazy("rolltop.core.workspaces")
 
 _LIFETIME: Final = "90d"
 _NEVER: Final = "never"

@@ -17,10 +17,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.cli import local_context, options, render
+from rolltop.cli.lazy_modules import dispatch
 from rolltop.core import pagination, token_counter
 from rolltop.core.context import ignore_progress
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
 from rolltop.core.settings import Settings
 
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping
 
-    from rolltop.core import dispatch
     from rolltop.core.context import AppContext
-else:
-    dispatch = lazy("rolltop.core.dispatch")
 
 _Line = dict[str, Any]
 _HINT: Final = "docs/traces.md describes the lines of a recorded session."

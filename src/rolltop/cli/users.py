@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options
+from rolltop.cli.lazy_modules import accounts, audit, db, encryption
 from rolltop.core.errors import NotFound, RolltopError
-from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -16,15 +16,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from rolltop.core import accounts, audit, db
     from rolltop.core.accounts import User
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Database, Tx, encryption
-else:
-    accounts = lazy("rolltop.core.accounts")
-    audit = lazy("rolltop.core.audit")
-    db = lazy("rolltop.core.db")
-    encryption = lazy("rolltop.core.db.encryption")
+    from rolltop.core.db import Database, Tx
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
+from rolltop.cli.lazy_modules import accounts, db, workspaces
 from rolltop.cli.users import (
     confirm,
     describe_rows,
@@ -13,20 +14,14 @@ from rolltop.cli.users import (
     record,
     require_user,
 )
-from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import EDITOR, ROLES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
-    from rolltop.core import accounts, db, workspaces
     from rolltop.core.db import Database, Tx
     from rolltop.core.workspaces import Workspace, WorkspaceMember
-else:
-    accounts = lazy("rolltop.core.accounts")
-    db = lazy("rolltop.core.db")
-    workspaces = lazy("rolltop.core.workspaces")
 
 _WITH_EMAIL: Final = {"workspace invite", "workspace leave"}
 
