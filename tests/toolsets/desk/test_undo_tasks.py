@@ -73,3 +73,44 @@ def test_an_undo_is_refused_for_what_it_would_leave_and_not_for_a_step_of_it(
     for task, left in zip(ids, blockers if is_circle else expected, strict=True):
         shown = answer_of(desk, me, "get_task", task_id=task)["data"].get("blocked_by", [])
         assert sorted(shown) == sorted(ids[one] for one in left)
+
+
+@pytest.mark.parametrize("later", [{"title": "c"}, {"tags": ["t"]}, {"comment": "c"}, None])
+def test_a_claim_protects_its_task_from_the_undo_of_older_work(
+    desk: AppContext, me: Principal, later: dict[str, object] | None
+) -> None:
+    one, other = (replace(me, actor="codex", session=session) for session in "ab")
+    task = answer_of(desk, one, "add_task", title="a")["data"]["task_id"]
+    if later is None:
+        answer_of(desk, one, "delete_task", task_id=task)
+        answer_of(desk, one, "restore_task", task_id=task)
+    else:
+        answer_of(desk, one, "update_task", task_id=task, **later)
+    operation = answer_of(desk, one, "desk_history")["changes"][0]["operation"]
+    claim = answer_of(desk, other, "claim_task", task_id=task)["data"]["claim"]
+    before = answer_of(desk, me, "get_task", task_id=task)
+    for dry_run in (True, False):
+        for who in (one, me):
+            refused = call_tool(desk, who, "desk_undo", operation=operation, dry_run=dry_run)
+            assert refused.code == "CONFLICT", refused.text
+            assert f"claimed by codex (b) until {claim['expires_at']}" in refused.text
+            assert "force=true" in refused.text
+    assert answer_of(desk, me, "get_task", task_id=task) == before
+    assert answer_of(desk, other, "desk_undo", operation=operation)["undone"]
+
+
+def test_the_turn_of_a_holder_is_taken_back_with_its_claim(desk: AppContext, me: Principal) -> None:
+    """Also by who is not the holder: the claim ends with the turn, or begins anew with it."""
+    gone = replace(me, actor="gone")
+    first = answer_of(desk, me, "add_task", title="a")["data"]["task_id"]
+    start = answer_of(desk, me, "get_task", task_id=first)["data"]
+    since = str(desk.database.read_sync(me, history.last_sequence))
+    token = answer_of(desk, gone, "claim_task", task_id=first)["data"]["claim"]["token"]
+    answer_of(desk, gone, "update_task", task_id=first, title="b", token=token)
+    claimed = str(desk.database.read_sync(me, history.last_sequence))
+    answer_of(desk, gone, "complete_task", task_id=first, token=token)
+    assert answer_of(desk, me, "desk_undo", since=claimed, actor="gone")["undone"]
+    assert answer_of(desk, me, "get_task", task_id=first)["data"]["claim"]["by"] == "gone"
+    answer_of(desk, me, "desk_undo", since=since, actor="gone")
+    shown = answer_of(desk, me, "get_task", task_id=first)["data"]
+    assert (shown["title"], "claim" in shown) == (start["title"], False)
