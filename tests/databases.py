@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, update
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database, engine
+from rolltop.core.db.schema import job_leases
 from rolltop.core.principal import Principal
 from tests.forks import PATIENCE
 from tests.postgresql import OWNER, SUPERUSER, PostgreSQLServer, new_folder, running
@@ -30,6 +31,7 @@ from tests.postgresql import OWNER, SUPERUSER, PostgreSQLServer, new_folder, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from rolltop.core.db import Tx
     from rolltop.core.db.engine import EngineLimits
     from rolltop.core.db.url import DatabaseUrl
 
@@ -56,6 +58,11 @@ class Clock:
         """Move on by a timedelta's units; return the new moment."""
         self.now += timedelta(**units)
         return self.now
+
+
+def age_leases(tx: Tx, seconds: float) -> None:
+    """Let every lease of a job be so much older by the database's clock, which nobody can move."""
+    tx.execute(update(job_leases).values(expires_at=job_leases.c.expires_at - seconds))
 
 
 class MakeDatabase(Protocol):

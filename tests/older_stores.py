@@ -27,6 +27,7 @@ def back_to_core_0006(kind: DatabaseKind) -> Iterator[str]:
         for table in ("search_texts", "search_wholes", "search_whole_parts"):
             yield f"ALTER TABLE {table} NO INHERIT words_of_{table}"
             yield f"DROP TABLE words_of_{table}"
+    yield "DROP TABLE job_leases"
     yield "DROP TABLE audit_events"
     yield "ALTER TABLE access_tokens DROP COLUMN project"
     yield "DROP TABLE idempotency_keys"

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sqlalchemy import Row, Table, column, delete, func, inspect, select, table, update
 
-from rolltop.core import workspaces
+from rolltop.core import leases, workspaces
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import (
     access_tokens,
@@ -275,6 +275,7 @@ def delete_owner(tx: Tx, owner_id: str) -> dict[str, int]:
     counts = _count_rows(tx, owner_id)
     indexer.drop_all(tx, owner_id)  # SQLite's full-text indexes know no foreign keys
     document_index.remove_all(tx, owner_id)
+    leases.delete_leases(tx, owner_id)
     tx.execute(delete(users).where(users.c.id == owner_id))
     return counts
 

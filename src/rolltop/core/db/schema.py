@@ -8,6 +8,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Double,
     ForeignKey,
     Integer,
     MetaData,
@@ -120,4 +121,15 @@ audit_events: Final = Table(
     Column("action", String(40), nullable=False),
     # Names as they were: users, tokens and workspaces that are gone stay told of.
     Column("subject", String(1000), nullable=False),
+)
+
+# Without a foreign key: jobs for all users have leases of nobody's.
+job_leases: Final = Table(
+    "job_leases",
+    metadata,
+    Column("user_id", Identifier, primary_key=True),
+    Column("name", CodePointString(), primary_key=True),
+    Column("fence", BigInteger, nullable=False),
+    Column("holder", CodePointString(), nullable=False),
+    Column("expires_at", Double, nullable=False),  # UNIX seconds of the database's clock
 )

@@ -48,7 +48,7 @@ from rolltop.toolsets.notes.models import (
 )
 from rolltop.toolsets.notes.store import list_queries, notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
-from rolltop.toolsets.notes.sync.connection import sync_principal
+from rolltop.toolsets.notes.sync.connection import revoke_lease, sync_principal
 
 if TYPE_CHECKING:
     from rolltop.toolsets.notes.sync.service import SyncService
@@ -292,6 +292,7 @@ def _reset_copies(tx: Tx, settings: Settings) -> int:
     unsent = notebook.count(*_UNSENT_STATES)
     if unsent:
         raise _unsent_error(notebook, unsent)
+    revoke_lease(tx, account.account)
     account = notebooks.get_account(tx, account.account, lock=True) or account
     dropped = notebook.drop_copies()
     notebooks.upsert_account(tx, replace(account, cursor=None, state={"next_at": 0.0}))

@@ -23,7 +23,8 @@ from rolltop.toolsets.notes.models import Account, Content
 from rolltop.toolsets.notes.store import notebooks, tables
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import push, service
-from rolltop.toolsets.notes.sync.connection import AccountConnection
+from rolltop.toolsets.notes.sync.connection import AccountConnection, revoke_lease
+from tests.databases import age_leases
 from tests.simperium import API_KEY, APP_ID, FaultPlan
 from tests.simperium.transport import InProcess
 
@@ -226,11 +227,16 @@ class Device:
 
         def reset(tx: Tx) -> None:
             Notebook(tx, self.key).drop_copies()
+            revoke_lease(tx, self.key)
             account = notebooks.get_account(tx, self.key)
             assert account is not None
             notebooks.upsert_account(tx, replace(account, cursor=None, state={}))
 
         self.database.write_sync(self.scope, reset)
+
+    def let_leases_age(self, seconds: float) -> None:
+        """Let so much time pass for the leases, which the database's own clock measures."""
+        self.database.write_sync(SYSTEM, age_leases, seconds)
 
     def account(self) -> Account:
         """Return the account's row."""

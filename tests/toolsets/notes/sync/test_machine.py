@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import HealthCheck, settings
@@ -256,6 +257,7 @@ class Desks(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, 60, 90_000, -5, -200_000]))
     def the_clock_jumps(self, seconds: int) -> None:
         self.clock.advance(seconds=seconds)
+        self.devices[0].let_leases_age(seconds)
 
     @rule()
     def all_is_well_in_the_end(self) -> None:
@@ -265,6 +267,7 @@ class Desks(RuleBasedStateMachine):
         there = self.live()
         for _round in range(4):
             self.clock.advance(days=2)
+            self.devices[0].let_leases_age(timedelta(days=2).total_seconds())
             for device in self.devices:
                 done = device.sync(accept=True)
                 assert done.status == "idle", done.error

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core import leases
 from rolltop.toolsets.notes.clients.http_client import RequestLimits
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import pull, service
@@ -95,7 +97,7 @@ def test_a_list_that_comes_back_to_where_it_was_ends_the_sync(
 
 @pytest.mark.parametrize("steps", [3, 8])
 def test_a_first_sync_that_is_killed_goes_on_where_it_was(
-    device: Device, server: Bucket, simperium: Simperium, clock: Clock, steps: int
+    device: Device, server: Bucket, simperium: Simperium, steps: int
 ) -> None:
     fill(server, 250)
     device.fuse.left = steps
@@ -104,7 +106,7 @@ def test_a_first_sync_that_is_killed_goes_on_where_it_was(
     device.fuse.left = None
     assert device.sync().status == "syncing"
     before = len(device.notes())
-    clock.advance(minutes=10)
+    device.let_leases_age(leases.LEASE_SECONDS)
     done = device.sync()
     assert (done.counts.pulled, done.status) == (250 - before, "idle")
     assert len(device.notes()) == 250
@@ -462,7 +464,43 @@ def test_a_clock_that_ran_ahead_keeps_nobody_away(
         device.sync()
     device.fuse.left = None
     clock.advance(days=-400)
+    device.let_leases_age(timedelta(days=-400).total_seconds())
     assert device.sync().status == "idle"
+
+
+@pytest.mark.parametrize("taken_by", ["another process", "reset_cache"])
+def test_a_sync_that_stood_still_while_its_lease_was_taken_writes_nothing(
+    device: Device, server: Bucket, simperium: Simperium, taken_by: str
+) -> None:
+    fill(server, 250)
+    answer = simperium.answer
+    left: list[str] = []
+
+    def take_over() -> None:
+        if taken_by == "reset_cache":
+            device.forget()
+            return
+        device.let_leases_age(leases.LEASE_SECONDS)
+        lease = device.database.write_sync(device.scope, acquire_another)
+        assert lease is not None
+
+    def acquire_another(tx: Tx) -> leases.JobLease | None:
+        return acquire_lease(Notebook(tx, device.key), "another")
+
+    def answering(request: Any) -> Any:
+        if "mark=" in request.target and not left:  # the second page
+            left.append(request.target)
+            take_over()
+            left.extend(device.notes())
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # from here on
+    assert device.sync().status == "syncing"
+    assert sorted(device.notes()) == sorted(left[1:])
+    assert device.account().cursor is None
+    device.let_leases_age(leases.LEASE_SECONDS)
+    assert device.sync().status == "idle"
+    assert len(device.notes()) == 250
 
 
 def test_a_server_that_went_back_gets_the_newer_words_again(

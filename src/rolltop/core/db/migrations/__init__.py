@@ -1,3 +1,3 @@
 """Core's schema, revision by revision."""
 
-HEAD = "core_0015"
+HEAD = "core_0016"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import os
-import socket
-import sys
-import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from rolltop.core import leases
 from rolltop.core.db import Database, Tx
-from rolltop.core.errors import RolltopError
+from rolltop.core.leases import JobLease, LeaseLost
 from rolltop.core.principal import Principal
 from rolltop.toolsets.notes.models import Account
 from rolltop.toolsets.notes.store import notebooks
@@ -24,22 +20,13 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# A sync under way keeps others away for so many seconds after its last sign of life.
-LEASE_SECONDS: Final = 120.0
-
-
-class LeaseLost(RolltopError):
-    """Another process has taken the sync over."""
-
-    default_code = "LEASE_LOST"
-
 
 @dataclass(frozen=True)
 class AccountConnection:
     """One account of one user, with its notes and its backend.
 
-    `holder` names this process in the lease; `on_change(note_id)` is called for each note that a
-    sync changed.
+    `on_change(note_id)` is called for each note that a sync changed. `holder` names this process in
+    the lease, which a sync under way has.
     """
 
     database: Database
@@ -49,6 +36,7 @@ class AccountConnection:
     backend: Backend
     holder: str = ""
     on_change: Callable[[str], None] | None = None
+    lease: JobLease | None = None
 
     def for_sync(self) -> AccountConnection:
         """Return the connection for what comes from the backend, whatever call made it come.
@@ -88,13 +76,11 @@ class AccountConnection:
 class SyncRecord:
     """What the sync stores of an account between its steps, as the JSON of `Account.state`.
 
-    `holder` and `until` are the lease; `since`, `mark` and `current` the position of a pull under
-    way, `destructive_changes` the notes it trashed or cut so far. `error` is the code of the last
-    failure, `compared_at` the last full comparison, `next_at` when the next sync is due.
+    `since`, `mark` and `current` are the position of a pull under way, `destructive_changes` the
+    notes it trashed or cut so far. `error` is the code of the last failure, `compared_at` the last
+    full comparison, `next_at` when the next sync is due.
     """
 
-    holder: str = ""
-    until: float = 0.0
     is_pulling: bool = False
     since: str | None = None
     mark: str | None = None
@@ -113,24 +99,10 @@ class SyncRecord:
         }
         return cls(**known)
 
-    def is_leased(self, now: float) -> bool:
-        """Whether a sync holds the lease.
-
-        One from a clock that ran ahead has ended, and so has one of a process that was killed.
-        """
-        in_time = bool(self.holder) and now < self.until <= now + LEASE_SECONDS
-        return in_time and not _has_exited(self.holder)
-
 
 def sync_principal(user_id: str) -> Principal:
     """Return the principal under which the journal keeps what came from a backend."""
     return Principal.for_user(user_id, actor="sync")
-
-
-@functools.cache
-def process_holder() -> str:
-    """Name this process as a holder of leases, unlike any other."""
-    return f"{uuid.uuid4()} {os.getpid()} {socket.gethostname()}"
 
 
 def read_record(notebook: Notebook, *, lock: bool = False) -> tuple[Account, SyncRecord]:
@@ -149,41 +121,27 @@ def save_record(notebook: Notebook, account: Account, record: SyncRecord) -> Acc
     return account
 
 
-def acquire_lease(notebook: Notebook, holder: str) -> bool:
-    """Take the lease; False if another sync holds it."""
-    account, record = read_record(notebook, lock=True)
-    now = notebook.tx.now.timestamp()
-    if record.is_leased(now) and record.holder != holder:
-        return False
-    record = replace(record, holder=holder, until=now + LEASE_SECONDS)
-    save_record(notebook, replace(account, status="syncing"), record)
-    return True
+def acquire_lease(notebook: Notebook, holder: str) -> JobLease | None:
+    """Take the lease of the account's sync; None if another process has it."""
+    lease = leases.acquire(notebook.tx, _lease_name(notebook.account), holder)
+    if lease is not None:
+        account, record = read_record(notebook, lock=True)
+        save_record(notebook, replace(account, status="syncing"), record)
+    return lease
 
 
-def renew_lease(notebook: Notebook, holder: str) -> tuple[Account, SyncRecord]:
+def revoke_lease(tx: Tx, account: str) -> None:
+    """Let a sync of the account that is under way write nothing more."""
+    leases.revoke(tx, _lease_name(account))
+
+
+def renew_lease(notebook: Notebook, lease: JobLease | None) -> tuple[Account, SyncRecord]:
     """Prolong the lease; return the account and its record, locked. Raises LeaseLost."""
-    account, record = read_record(notebook, lock=True)
-    if record.holder != holder:
-        raise LeaseLost(f"Another process syncs {account.username} now.", hint="Nothing to do.")
-    record = replace(record, until=notebook.tx.now.timestamp() + LEASE_SECONDS)
-    return save_record(notebook, account, record), record
+    if lease is None:
+        raise LeaseLost(f"No sync of {notebook.account} is under way.", hint="Nothing to do.")
+    leases.renew(notebook.tx, lease)
+    return read_record(notebook, lock=True)
 
 
-def _has_exited(holder: str) -> bool:
-    """Whether a holder was a process of this machine that has ended; False if nobody knows.
-
-    If two machines share a name this may be wrong: then both sync, which loses nothing.
-    """
-    _name, _, rest = holder.partition(" ")
-    number, _, host = rest.partition(" ")
-    if not number or host != socket.gethostname():
-        return False
-    if sys.platform == "win32":  # where os.kill(…, 0) kills
-        return False
-    if int(number) == os.getpid():  # another had our number before us, as in a container
-        return holder != process_holder()
-    try:
-        os.kill(int(number), 0)
-    except OSError as failure:
-        return isinstance(failure, ProcessLookupError)
-    return False
+def _lease_name(account: str) -> str:
+    return f"notes.sync {account}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from rolltop.core.context import ProgressCallback
+from rolltop.core.leases import JobLease
 from rolltop.toolsets.notes.clients.backend import (
     BackendError,
     BodyTooLong,
@@ -94,7 +95,7 @@ async def pull_changes(
         if reader.is_restarted:
             position = SyncRecord()
         done, position = await connection.write(
-            _apply_page, connection.holder, position, page, remotes, accept=accept
+            _apply_page, connection.lease, position, page, remotes, accept=accept
         )
         counts.add(done)
         connection.notify_changes(done.ids)
@@ -211,12 +212,12 @@ async def compare_all(
                 raise
             continue  # a note of a form this program doesn't know
         result = await connection.write(
-            _apply_difference, connection.holder, note_id, remote, known.get(note_id), accept=accept
+            _apply_difference, connection.lease, note_id, remote, known.get(note_id), accept=accept
         )
         counts.add(result)
         connection.notify_changes(result.ids)
         report(done + 1, len(missing) + len(other), "notes compared")
-    await connection.write(_record_comparison, connection.holder)
+    await connection.write(_record_comparison, connection.lease)
 
 
 async def plan_sync(connection: AccountConnection) -> DryRun:
@@ -257,7 +258,7 @@ def _synced_versions(notebook: Notebook) -> dict[str, int]:
 
 def _apply_page(
     notebook: Notebook,
-    holder: str,
+    lease: JobLease | None,
     position: SyncRecord,
     page: IndexPage,
     remotes: list[AskedNote],
@@ -265,7 +266,7 @@ def _apply_page(
     accept: bool,
 ) -> tuple[ApplyResult, SyncRecord]:
     """Apply a page and move the position, in one transaction."""
-    account, record = renew_lease(notebook, holder)
+    account, record = renew_lease(notebook, lease)
     destructive_changes = position.destructive_changes
     done = apply_within_limit(notebook, remotes, destructive_changes, accept=accept)
     current = position.current or page.current
@@ -318,7 +319,7 @@ def _require_few_missing(notebook: Notebook, missing: list[str], *, accept: bool
 
 def _apply_difference(
     notebook: Notebook,
-    holder: str,
+    lease: JobLease | None,
     note_id: str,
     remote: RemoteNote | None,
     known: int | None,
@@ -326,7 +327,7 @@ def _apply_difference(
     accept: bool,
 ) -> ApplyResult:
     """Apply one note that differs from the list."""
-    renew_lease(notebook, holder)
+    renew_lease(notebook, lease)
     if remote is not None:
         return apply_within_limit(notebook, [(remote, known)], 0, accept=accept)
     if known is None:
@@ -336,9 +337,9 @@ def _apply_difference(
     return ApplyResult((note_id,) if is_trashed else ())
 
 
-def _record_comparison(notebook: Notebook, holder: str) -> None:
+def _record_comparison(notebook: Notebook, lease: JobLease | None) -> None:
     """Record the time, and try again what the backend refused: it may take it by now."""
-    account, record = renew_lease(notebook, holder)
+    account, record = renew_lease(notebook, lease)
     save_record(notebook, account, replace(record, compared_at=notebook.tx.now.timestamp()))
     for refused in notebook.list_in_states(["conflict"], _COMPARISON_PAGE):
         note = notebook.lock(refused.id)

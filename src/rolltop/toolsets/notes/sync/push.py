@@ -18,6 +18,7 @@ from rolltop.core.context import ProgressCallback
 from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict
 from rolltop.core.idempotency import RETENTION
+from rolltop.core.leases import JobLease
 from rolltop.toolsets.notes.clients.backend import (
     Backend,
     BackendError,
@@ -296,17 +297,19 @@ async def _push_note(connection: AccountConnection, note: Note, counts: SyncCoun
         except BackendError as failure:
             if failure.code != "BACKEND_REFUSED":
                 raise
-            await connection.write(_mark_refused, connection.holder, note)
+            await connection.write(_mark_refused, connection.lease, note)
             counts.refused += 1
             return
         if sent is not None:
-            result = await connection.write(_store_pushed, connection.holder, note, upload, sent)
+            result = await connection.write(_store_pushed, connection.lease, note, upload, sent)
             connection.notify_changes(result.ids)
             counts.pushed += 1
             counts.conflicts += result.conflicts
             return
         remote = await connection.backend.get(note.id)
-        conflicts, present = await connection.write(_store_refetched, note, remote)
+        conflicts, present = await connection.write(
+            _store_refetched, connection.lease, note, remote
+        )
         counts.conflicts += conflicts
         if present is None or present.sync_state != "pending":
             return
@@ -314,15 +317,15 @@ async def _push_note(connection: AccountConnection, note: Note, counts: SyncCoun
 
 
 def _store_pushed(
-    notebook: Notebook, holder: str, note: Note, upload: Upload, sent: UploadResult
+    notebook: Notebook, lease: JobLease | None, note: Note, upload: Upload, sent: UploadResult
 ) -> ApplyResult:
-    renew_lease(notebook, holder)
+    renew_lease(notebook, lease)
     return _store_result(notebook, note, upload, sent)
 
 
-def _mark_refused(notebook: Notebook, holder: str, sent: Note) -> None:
+def _mark_refused(notebook: Notebook, lease: JobLease | None, sent: Note) -> None:
     """Let a refused note wait until it is changed, or lists are compared."""
-    renew_lease(notebook, holder)
+    renew_lease(notebook, lease)
     present = notebook.lock(sent.id)
     if present is not None and present.local_version == sent.local_version:
         state = BackendState("conflict", present.server_version, present.base)
@@ -330,9 +333,10 @@ def _mark_refused(notebook: Notebook, holder: str, sent: Note) -> None:
 
 
 def _store_refetched(
-    notebook: Notebook, note: Note, remote: RemoteNote | None
+    notebook: Notebook, lease: JobLease | None, note: Note, remote: RemoteNote | None
 ) -> tuple[int, Note | None]:
     """Apply a note read anew; return the conflicts, and the note as it is then."""
+    renew_lease(notebook, lease)
     conflicts = 0
     if remote is None:
         remote_changes.trash_vanished(notebook, note.id, note.server_version)

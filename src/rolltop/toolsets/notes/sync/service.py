@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core import logging
+from rolltop.core import leases, logging
 from rolltop.core.accounts import ensure_default_user
 from rolltop.core.addresses import full_address
 from rolltop.core.context import AppContext, ProgressCallback, ignore_progress
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.dispatch import internal_error
 from rolltop.core.errors import RolltopError
+from rolltop.core.leases import JobLease, LeaseLost, process_holder
 from rolltop.core.principal import Principal
 from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.clients import simperium
@@ -42,10 +43,8 @@ from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import push
 from rolltop.toolsets.notes.sync.connection import (
     AccountConnection,
-    LeaseLost,
     SyncRecord,
     acquire_lease,
-    process_holder,
     read_record,
     save_record,
     sync_principal,
@@ -120,8 +119,10 @@ async def run_sync(
     account's record: a cursor moves, and a note changes its state, only with what was done.
     """
     connection, counts, failure = connection.for_sync(), SyncCounts(), None
-    if not await connection.write(acquire_lease, connection.holder):
+    lease = await connection.write(acquire_lease, connection.holder)
+    if lease is None:
         return SyncOutcome(counts, "syncing")
+    connection = replace(connection, lease=lease)
     started = time.monotonic()
     try:
         await connection.backend.authenticate()
@@ -136,12 +137,10 @@ async def run_sync(
     except Exception as error:  # noqa: BLE001  # this account waits, and the others' syncs go on
         failure = internal_error(error)
     except BaseException:
-        await connection.write(_abandon_lease, connection.holder)
+        await connection.write(_abandon_lease, lease)
         raise
     duration_ms = (time.monotonic() - started) * 1000.0
-    account = await connection.write(
-        _release_lease, connection.holder, failure, duration_ms, interval
-    )
+    account = await connection.write(_release_lease, lease, failure, duration_ms, interval)
     logging.event(
         "notes synced",
         status=account.status,
@@ -352,29 +351,29 @@ def _is_due(account: Account, now: float, interval: float) -> bool:
     return at is None or not now < at <= now + max(interval, _MAX_RETRY_SECONDS)
 
 
-def _abandon_lease(notebook: Notebook, holder: str) -> None:
-    account, record = read_record(notebook, lock=True)
-    if record.holder == holder:
-        record = replace(record, holder="", until=0.0)
+def _abandon_lease(notebook: Notebook, lease: JobLease) -> None:
+    if leases.release(notebook.tx, lease):
+        account, record = read_record(notebook, lock=True)
         save_record(notebook, replace(account, status="idle"), record)
 
 
 def _release_lease(
     notebook: Notebook,
-    holder: str,
+    lease: JobLease,
     failure: RolltopError | None,
     duration_ms: float,
     interval: float,
 ) -> Account:
     """Give the lease back and record how the sync went."""
+    is_ours = leases.release(notebook.tx, lease)
     account, record = read_record(notebook, lock=True)
-    if record.holder != holder:
+    if not is_ours:
         return account
     now = notebook.tx.now.timestamp()
     failures = 0 if failure is None else account.error_count + 1
     next_at = now + _retry_delay(failures, interval)
     code = None if failure is None else failure.code
-    record = replace(record, holder="", until=0.0, error=code, next_at=next_at)
+    record = replace(record, error=code, next_at=next_at)
     if failure is None:
         account = replace(account, status="idle", last_sync_at=now, sync_duration_ms=duration_ms)
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
-from rolltop.core import embedding, logging
+from rolltop.core import embedding, leases, logging
 from rolltop.core.addresses import record_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
@@ -24,6 +24,7 @@ from rolltop.core.fulltext import (
     suggestions,
 )
 from rolltop.core.lazy_imports import lazy
+from rolltop.core.leases import JobLease
 from rolltop.core.principal import Principal
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH, JsonObject, SearchMode
@@ -34,12 +35,14 @@ from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
 if TYPE_CHECKING:
     from rolltop.core.fulltext import vector_store
+    from rolltop.core.fulltext.documents import PendingText
 else:  # numpy comes with the extra
     vector_store = lazy("rolltop.core.fulltext.vector_store")
 
 MODEL_THREAD_NAME: Final = "rolltop-embedder"
 VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64
+_EMBED_LEASE: Final = "scratch.embed"
 _NO_MODEL: Final = ""  # a version that no vector has: every text is pending for it
 _SCORE_DIGITS: Final = 4
 _KIND_OF: Final = {"pad": PAD_KIND, "cell": CELL_KIND}
@@ -125,16 +128,22 @@ class PadSearch:
         if not await app.database.read(SYSTEM, vector_store.pending_texts, _NO_MODEL, 1):
             return
         model = await app.run_in_thread(self.load_model)
+        lease: JobLease | None = None
         while model is not None and not app.is_stopping:
             texts = await app.database.read(
                 SYSTEM, vector_store.pending_texts, model.version, _BATCH_SIZE
             )
             if not texts:
-                return
+                break
+            if lease is None:
+                lease = await app.database.write(SYSTEM, leases.acquire, _EMBED_LEASE)
+                if lease is None:
+                    return  # another process embeds them
+                continue  # which may have done so since they were read
             vectors = await app.run_in_thread(model.embed, [one.text for one in texts])
-            await app.database.write(
-                SYSTEM, vector_store.store_vectors, model.version, texts, vectors
-            )
+            await app.database.write(SYSTEM, _store_vectors, lease, model.version, texts, vectors)
+        if lease is not None:
+            await app.database.write(SYSTEM, leases.release, lease)
 
     @property
     def is_available(self) -> bool:
@@ -187,6 +196,13 @@ class PadSearch:
         if key not in self._warming:
             self._warming.add(key)
             _start_thread(VECTOR_THREAD_NAME, read)
+
+
+def _store_vectors(
+    tx: Tx, lease: JobLease, version: str, texts: Sequence[PendingText], vectors: Matrix
+) -> None:
+    leases.renew(tx, lease)
+    vector_store.store_vectors(tx, version, texts, vectors)
 
 
 def find_hits(
