@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from rolltop import __version__
 from rolltop.core.errors import InvalidArgument, InvalidConfig, RolltopError, Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COMMANDS: Final = {
     "serve": ("rolltop.cli.serve", "Serve MCP over stdio, or over HTTP with --http."),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from rolltop.cli import options
 from rolltop.cli.lazy_modules import audit, db
 from rolltop.cli.users import open_store
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 
 def configure(parser: ArgumentParser) -> None:

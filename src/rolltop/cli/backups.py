@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rolltop.cli import options, users
 from rolltop.cli.lazy_modules import bootstrap, encryption, restore, url
 from rolltop.core.errors import NotFound
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 
 def configure(parser: ArgumentParser) -> None:

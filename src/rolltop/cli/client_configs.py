@@ -9,18 +9,15 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.cli import jsonc, toml_tables
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import require_home
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
 
 SERVER_NAME: Final = "rolltop"
 _SERVER_TABLES: Final = ("mcpServers", "servers", "mcp_servers", "context_servers")

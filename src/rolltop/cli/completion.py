@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop import cli
 from rolltop.cli import client_configs, options
 from rolltop.cli.lazy_modules import toolsets
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Mapping, Sequence
-
 
 # Each script is a function of the words before the cursor; `case` finds what may follow them.
 _BASH: Final = """\

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import textwrap
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.cli import options
 from rolltop.cli.lazy_modules import project
 from rolltop.core import settings as core_settings
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from rolltop.core.settings import Settings
+from rolltop.core.settings import Settings
 
 _WIDTH: Final = 88
 

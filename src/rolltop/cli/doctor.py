@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop import health
 from rolltop.cli import client_configs, options
+from rolltop.cli.client_configs import ClientEntry
 from rolltop.cli.lazy_modules import app, workspace
 from rolltop.core.errors import RolltopError
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from rolltop.cli.client_configs import ClientEntry
-    from rolltop.core.settings import Settings
-    from rolltop.health import CheckStatus, DoctorResult
+from rolltop.core.settings import Settings
+from rolltop.health import CheckStatus, DoctorResult
 
 _COLORS: Final[dict[CheckStatus, str]] = {
     "ok": options.GREEN,

@@ -8,21 +8,18 @@ import secrets
 import shutil
 import sys
 import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rolltop.cli import client_configs, options
+from rolltop.cli.client_configs import Client
 from rolltop.cli.lazy_modules import workspace
 from rolltop.core import skill
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
-
-    from rolltop.cli.client_configs import Client
 
 _VARIABLES: Final = {"code": "CODE_ROOT", "docs": "DOCS_ROOT"}
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl")

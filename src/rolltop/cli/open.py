@@ -6,20 +6,16 @@ import html
 import socket
 import sys
 import webbrowser
+from argparse import ArgumentParser, Namespace
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from rolltop.cli import local_context, options, plain_files
 from rolltop.cli.lazy_modules import db, host_check, http, page_sessions, server_app
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-from rolltop.core.settings import DEFAULT_SOURCE
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from pathlib import Path
-
-    from rolltop.core.settings import Settings
+from rolltop.core.settings import DEFAULT_SOURCE, Settings
 
 _EPILOG: Final = (
     "The page is served on this machine alone until Ctrl-C ends it. The link lets in once, within"

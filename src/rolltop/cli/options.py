@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from rolltop.cli import write_output
 from rolltop.cli.lazy_modules import logging, toolsets
 from rolltop.core import settings
 from rolltop.core.errors import InvalidArgument, InvalidConfig
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rolltop.core.settings import Setting, Settings
+from rolltop.core.settings import Setting, Settings
 
 BOLD, RED, GREEN, YELLOW, CYAN = "1", "31", "32", "33", "36"
 """Codes of a terminal's colours, for `paint`."""

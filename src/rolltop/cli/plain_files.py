@@ -6,18 +6,15 @@ import errno
 import os
 import re
 import unicodedata
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from rolltop.cli.lazy_modules import bootstrap
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import replace_surrogates
 from rolltop.workspace.safe_open import open_rule_file
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-    from pathlib import Path
-
 
 MAX_FILE_BYTES: Final = 1 << 30
 _NAME_SEPARATOR: Final = re.compile(r"[^\w]+")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Self, TextIO
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Final, Self, TextIO
 
 _WIDTH: Final = 30
 _ERASE_LINE: Final = "\r\x1b[K"

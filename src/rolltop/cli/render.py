@@ -6,12 +6,10 @@ Stored text is anybody's: no control character of it reaches the terminal as one
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
 
 from rolltop.cli import options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _INDENT: Final = "  "

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, Final, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
 
 _TOKEN: Final = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|"(?:[^"\\\n]|\\.)*"'

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from rolltop import health
 from rolltop.cli import local_context, options
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 
 def configure(parser: ArgumentParser) -> None:

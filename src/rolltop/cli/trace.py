@@ -9,26 +9,22 @@ import json
 import re
 import subprocess
 import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.cli import local_context, options, render
 from rolltop.cli.lazy_modules import dispatch
 from rolltop.core import pagination, token_counter
-from rolltop.core.context import ignore_progress
+from rolltop.core.context import AppContext, ignore_progress
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import Principal
 from rolltop.core.settings import Settings
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
-
-    from rolltop.core.context import AppContext
 
 _Line = dict[str, Any]
 _HINT: Final = "docs/traces.md describes the lines of a recorded session."

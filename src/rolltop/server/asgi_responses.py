@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from starlette.types import Message, Receive, Scope
 
 from rolltop.core import logging
+from rolltop.core.principal import Principal
 from rolltop.server.mcp_server import PRINCIPAL_KEY
-
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope
-
-    from rolltop.core.principal import Principal
 
 _PATHS: Final = {"/mcp", "/health", "/ready", "/metrics"}
 

@@ -5,31 +5,26 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from sqlalchemy import and_, delete, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, literal, or_, select, update
 
 from rolltop.core.addresses import is_id_start
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.types import id_range
 from rolltop.core.journal.tables import (
+    Journaled,
     journal,
     journal_contents,
     journal_counters,
     journal_undone,
     journaled_tables,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement
-
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.tables import Journaled
 
 MAX_PURGED: Final = 200
 """Entries or texts of a tenant that go in one transaction of a purge."""

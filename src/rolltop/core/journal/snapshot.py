@@ -6,14 +6,18 @@ contents have what its hash stands for.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from datetime import datetime
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import Boolean, TypeDecorator, select
+from sqlalchemy import Boolean, Column, Table, TypeDecorator, select
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import NotFound
 from rolltop.core.journal.history import (
+    Entry,
     EntryFilter,
     digest_of,
     kept_since,
@@ -22,18 +26,8 @@ from rolltop.core.journal.history import (
     stream_entries,
 )
 from rolltop.core.journal.tables import journaled_tables
-from rolltop.core.pagination import format_timestamp
+from rolltop.core.pagination import JsonObject, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Column, Table
-
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
-    from rolltop.core.pagination import JsonObject
 
 T = TypeVar("T")
 Row = dict[str, Any]

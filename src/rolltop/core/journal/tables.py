@@ -6,8 +6,9 @@ a gap and in the order of commits. Long texts lie in `journal_contents`, once ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -25,9 +26,6 @@ from sqlalchemy import (
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.principal import MAX_LABEL_LENGTH, MAX_PROJECT_LENGTH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 KEPT: Final = "rolltop.journal"
 """Where the metadata lists the tables kept in the journal: each with what of it is kept."""

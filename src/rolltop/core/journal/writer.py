@@ -13,31 +13,26 @@ import json
 import uuid
 import zlib
 from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import select, text
+from sqlalchemy import Connection, Table, select, text
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, driver_connection
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import Identifier, canonical_id
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.tables import (
     KEPT,
+    Journaled,
     journal,
     journal_contents,
     journal_counters,
     journaled_tables,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection, Table
-
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.tables import Journaled
 
 MAX_INLINE_LENGTH: Final = 200
 """Code points of a text that stands in its entry; a longer one lies among the contents, once."""

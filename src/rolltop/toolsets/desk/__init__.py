@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from rolltop.core.errors import RolltopError
 from rolltop.core.pagination import add_continuation
 from rolltop.core.settings import Setting
 from rolltop.core.tools import Prompt, PromptArgument, Toolset
 from rolltop.toolsets.desk.jobs import JOBS
 from rolltop.toolsets.desk.tools import SERVICE, TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rolltop.core.errors import RolltopError
 
 
 def _shape_error(error: RolltopError) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from rolltop.core import accounts
 from rolltop.core import cursor as cursors
@@ -12,28 +13,22 @@ from rolltop.core.addresses import (
     RECORD_KINDS,
     Address,
     AddressText,
+    Kind,
     parse_address,
     record_address,
     short_id,
     show_address,
 )
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
-from rolltop.core.db import SYSTEM
+from rolltop.core.context import CallContext
+from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
-from rolltop.core.journal.history import EntryFilter
+from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.core.pagination import Page, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.toolsets.desk.models import JsonObject
 from rolltop.toolsets.desk.opened import Opened, format_minute
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rolltop.core.addresses import Kind
-    from rolltop.core.context import CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
-    from rolltop.toolsets.desk.models import JsonObject
 
 PAGE_SIZE: Final = 50
 _POLL_INTERVAL: Final = 1.0

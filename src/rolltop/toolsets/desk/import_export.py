@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from datetime import datetime
+from typing import Any, Final, cast, get_args
 
 from rolltop.core.arguments import parse_timestamp, value_preview
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
 from rolltop.toolsets.desk import links, store
-from rolltop.toolsets.desk.models import Link, Relation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.desk.models import JsonObject
+from rolltop.toolsets.desk.models import JsonObject, Link, Relation
 
 _RELATIONS: Final = frozenset(get_args(Relation))
 

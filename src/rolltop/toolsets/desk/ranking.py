@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 from rolltop.core.addresses import SCHEME
-from rolltop.core.fulltext import relevance
+from rolltop.core.fulltext import FoundText, relevance
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import TermStatistics, query_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rolltop.core.fulltext import FoundText
-    from rolltop.core.fulltext.relevance import Relevance
+from rolltop.core.fulltext.relevance import Relevance
 
 MAX_SCORED_LENGTH: Final = 20_000
 """Code points of a text that are scored."""

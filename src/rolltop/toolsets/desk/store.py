@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
 
-from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Table, Text, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    select,
+)
 
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.snapshot import JournalSnapshot, Moment
 from rolltop.core.journal.tables import Journaled, keep_journal
-from rolltop.toolsets.desk.models import Link
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement
-
-    from rolltop.core.db import Tx
-    from rolltop.toolsets.desk.models import Relation
+from rolltop.toolsets.desk.models import Link, Relation
 
 MAX_LINKS: Final = 500
 """Links of one thing that are read."""

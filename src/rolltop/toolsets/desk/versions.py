@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 
 from rolltop.core import cursor as cursors
-from rolltop.core.addresses import short_id
+from rolltop.core.addresses import Address, short_id
 from rolltop.core.arguments import parse_timestamp, value_preview
-from rolltop.core.context import import_object
+from rolltop.core.context import AppContext, CallContext, import_object
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.journal.snapshot import (
+    EarlierThing,
     JournalSnapshot,
     moment_at,
     moment_of_version,
     version_not_kept,
 )
 from rolltop.core.pagination import Page, format_timestamp
+from rolltop.core.tools import Toolset
+from rolltop.toolsets.desk.models import JsonObject
 from rolltop.toolsets.desk.opened import Opened, file_name, find_titles, first_line, text_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from rolltop.core.addresses import Address
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.snapshot import EarlierThing
-    from rolltop.core.tools import Toolset
-    from rolltop.toolsets.desk.models import JsonObject
 
 _PARTS: Final = frozenset({"pad", "task"})
 """Kinds of things that are shown in parts: a pad's cells, a task's comments."""

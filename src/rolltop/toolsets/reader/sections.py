@@ -6,12 +6,10 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import nlargest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rolltop.documents.outline import Section
 from rolltop.documents.outline.sections import MAX_LEVEL
-
-if TYPE_CHECKING:
-    from rolltop.documents.outline import Section
 
 _NUMBER: Final = re.compile(
     r"(?:(?:section|chapter|part|appendix|§+)\s*)?((?:\d+|[a-z])(?:\.\d+)*)(?:[.):]+|(?=\s|$))\s*",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rolltop.core.embedding import Matrix
 from rolltop.core.fulltext.analyzer import tokenize
@@ -14,19 +14,20 @@ from rolltop.core.fulltext.bm25 import query_terms
 from rolltop.toolsets.retrieval.index.chunk_index import plain_name
 from rolltop.toolsets.retrieval.index.vectors import Vectors, cosines, key_of, text_to_embed
 from rolltop.toolsets.retrieval.models import RankedResult
-from rolltop.toolsets.retrieval.ranked.bm25f import WEIGHTS, Scorer, add_statistics
-from rolltop.toolsets.retrieval.ranked.candidates import MAX_CANDIDATES, find_candidates
+from rolltop.toolsets.retrieval.ranked.bm25f import WEIGHTS, Score, Scorer, add_statistics
+from rolltop.toolsets.retrieval.ranked.candidates import (
+    MAX_CANDIDATES,
+    Candidate,
+    Candidates,
+    RankedTree,
+    find_candidates,
+)
 from rolltop.toolsets.retrieval.ranked.file_kinds import (
     DOCUMENT,
     find_superseded,
     wanted_kinds,
 )
 from rolltop.toolsets.retrieval.ranked.snippets import snippet
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.retrieval.ranked.bm25f import Score
-    from rolltop.toolsets.retrieval.ranked.candidates import Candidate, Candidates, RankedTree
-
 
 # Results of all pages together.
 MAX_RESULTS: Final = MAX_CANDIDATES
