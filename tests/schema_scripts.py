@@ -44,7 +44,7 @@ def scripts(connection: Connection) -> Iterator[tuple[MigrationBranch, str]]:
     event.listen(connection, "before_cursor_execute", keep)
     known = revisions.branches()
     for branch in known:
-        migrator.upgrade(connection, known, branch)
+        migrator.upgrade(connection, known, branch, branch.head)
         yield branch, schema_script.render_script(ran)
         ran.clear()
 

@@ -129,13 +129,3 @@ def test_what_holds_no_store_is_not_restored(
         with pytest.raises(Unavailable, match="pg_restore failed"):
             restore_backup(url, bad, None)
     assert emails(make_database(url)) == []
-
-
-def test_without_the_programs_it_is_said_what_to_install(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unavailable) as raised:
-        database.backup(tmp_path / "desk.dump")
-    assert "client programs" in raised.value.hint
-    assert list(tmp_path.iterdir()) == []

@@ -120,9 +120,11 @@ def test_a_branch_without_a_script_is_made_by_its_revisions(
     upgraded: list[str] = []
     upgrade = migrator.upgrade
 
-    def noting(connection: Any, known: Any, branch: revisions.MigrationBranch) -> None:
+    def noting(
+        connection: Any, known: Any, branch: revisions.MigrationBranch, revision: str
+    ) -> None:
         upgraded.append(branch.name)
-        upgrade(connection, known, branch)
+        upgrade(connection, known, branch, revision)
 
     monkeypatch.setattr(migrator, "upgrade", noting)
     database = make_database(new_url())

@@ -32,7 +32,7 @@ from rolltop.core.db.engine import (
 from rolltop.core.db.revisions import MigrationBranch
 from rolltop.core.db.sqlite import beside, error_code, real_path
 from rolltop.core.db.url import DatabaseUrl
-from rolltop.core.errors import IncompatibleStore, Unavailable
+from rolltop.core.errors import IncompatibleStore, InvalidArgument, Unavailable
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
@@ -263,13 +263,48 @@ def _prepare_postgresql(address: DatabaseUrl, limits: EngineLimits, driver: Driv
             return
     with engine.begin() as connection:
         begin_as(connection, None)
-        connection.execute(text(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}"))
-        connection.execute(text("SET LOCAL statement_timeout = 0"))
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
-        stored = _inspect_postgresql(address, connection)
+        stored = _inspect_alone(address, connection)
         _refuse_unknown(address, stored, known)
         _upgrade(connection, known, stored)
         row_security.protect_tables(connection)
+
+
+def make_postgresql(
+    address: DatabaseUrl, connection: Connection, backup: DatabaseUrl, wanted: frozenset[str]
+) -> None:
+    """Make the tables of the revisions `wanted`, which a backup names, in the open transaction.
+
+    They have no policies yet. Raises InvalidArgument where the database holds a store,
+    IncompatibleStore for a newer backup, and Unavailable where the role may not make tables.
+    """
+    known = revisions.branches()
+    _refuse_unknown(backup, wanted, known)
+    with _map_missing_right(address):
+        if _inspect_alone(address, connection):
+            raise store_there_error(address)
+        _upgrade(connection, known, frozenset(), wanted)
+
+
+def store_there_error(address: DatabaseUrl) -> InvalidArgument:
+    """Return the refusal to restore into a database that is not empty."""
+    return InvalidArgument(
+        f"{address.display_name} holds a store already.",
+        hint="Make another database (createdb NAME), restore into that, and name it in"
+        " database_url.",
+    )
+
+
+def stored_versions(connection: Connection) -> frozenset[str]:
+    """Return the revisions of the store that a connection of PostgreSQL's sees."""
+    return frozenset(connection.execute(text(_VERSION_QUERY)).scalars())
+
+
+def _inspect_alone(address: DatabaseUrl, connection: Connection) -> frozenset[str]:
+    """Return the stored revisions, which nobody else changes until the transaction ends."""
+    connection.execute(text(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}"))
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_KEY})
+    return _inspect_postgresql(address, connection)
 
 
 def _inspect_postgresql(address: DatabaseUrl, connection: Connection) -> frozenset[str]:
@@ -286,7 +321,7 @@ def _inspect_postgresql(address: DatabaseUrl, connection: Connection) -> frozens
     ).one()
     has_versions, has_users = found
     if has_versions:
-        return frozenset(connection.execute(text(_VERSION_QUERY)).scalars())
+        return stored_versions(connection)
     if has_users:
         raise damaged_store_error(address, "it holds tables of another program")
     return frozenset()
@@ -316,16 +351,22 @@ def _refuse_unknown(
 
 
 def _upgrade(
-    connection: Connection, known: tuple[MigrationBranch, ...], stored: frozenset[str]
+    connection: Connection,
+    known: tuple[MigrationBranch, ...],
+    stored: frozenset[str],
+    wanted: frozenset[str] | None = None,
 ) -> None:
-    """Bring every branch to its head, core's first: a new one by its script, else by revisions."""
+    """Bring every branch to its head, core's first: a new one by its script, else by revisions.
+
+    Where revisions are wanted, to those: branches of which there is none are left out.
+    """
     for branch in known:
         is_new = not stored & branch.revisions
-        is_there = branch.head in stored or (
-            is_new and schema_script.create_branch(connection, branch)
-        )
-        if not is_there:
-            migrator.upgrade(connection, known, branch)
+        targets = {branch.head} if wanted is None else wanted & branch.revisions
+        for revision in sorted(targets - stored):
+            by_script = is_new and revision == branch.head
+            if not (by_script and schema_script.create_branch(connection, branch)):
+                migrator.upgrade(connection, known, branch, revision)
 
 
 def make_directory(folder: Path) -> None:

@@ -244,8 +244,8 @@ class Database:
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the store to the new file `target`; blocks.
 
-        Raises InvalidArgument when `target` exists, Unavailable when either file fails, or where
-        PostgreSQL's pg_dump does.
+        Raises InvalidArgument when `target` exists, Unavailable when either file or PostgreSQL
+        fails.
         """
         self._open_store().backup(target)
 

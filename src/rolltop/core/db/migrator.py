@@ -28,13 +28,13 @@ def alembic_config(connection: Connection, known: Sequence[MigrationBranch]) -> 
 
 
 def upgrade(
-    connection: Connection, known: Sequence[MigrationBranch], branch: MigrationBranch
+    connection: Connection, known: Sequence[MigrationBranch], branch: MigrationBranch, revision: str
 ) -> None:
-    """Bring one of the known branches to its head, in the open transaction.
+    """Bring one of the known branches to a revision of its own, in the open transaction.
 
     One thread of a process at a time: Alembic's context is global.
     """
-    command.upgrade(alembic_config(connection, known), f"{branch.name}@head")
+    command.upgrade(alembic_config(connection, known), f"{branch.name}@{revision}")
 
 
 def _escape_percent(path: Path) -> str:

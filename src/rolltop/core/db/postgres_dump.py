@@ -1,17 +1,21 @@
-"""A PostgreSQL store as one file, and back, by PostgreSQL's own programs."""
+"""A PostgreSQL store as one file, and back, by PostgreSQL's own programs where they are there."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import make_url
+from sqlalchemy import Connection, make_url
 
+from rolltop.core.db import postgres_copy
 from rolltop.core.db.backup import unfinished_file
+from rolltop.core.db.bootstrap import store_there_error
 from rolltop.core.db.engine import EVERY_TENANT, SETTING
 from rolltop.core.db.revisions import VERSION_TABLE
 from rolltop.core.db.url import DatabaseUrl
@@ -21,11 +25,17 @@ _MAX_SHOWN: Final = 500
 _CONNECT_TIMEOUT: Final = 10  # seconds
 
 
-def dump_store(address: DatabaseUrl, target: Path) -> None:
+def dump_store(
+    address: DatabaseUrl, target: Path, read: Callable[[Callable[[Connection], None]], None]
+) -> None:
     """Write what one snapshot of the store holds to `target` (0600), whole or not at all.
 
-    Raises Unavailable where pg_dump is not there or fails, OSError where the file does.
+    By pg_dump or, where that is not there, in a transaction that `read` begins. Raises Unavailable
+    where it fails, OSError where the file does.
     """
+    if which("pg_dump") is None:
+        read(lambda connection: postgres_copy.write_archive(connection, target))
+        return
     options = ("--format=custom", "--no-owner", "--no-privileges", "--enable-row-security")
     with unfinished_file(target) as partial:
         _run(address, "pg_dump", *options, "-f", partial)
@@ -36,18 +46,23 @@ def load_dump(address: DatabaseUrl, source: Path) -> None:
 
     Raises:
         InvalidArgument: the database holds a store, or the file none.
+        IncompatibleStore: the file, if pg_dump did not make it, is damaged or newer.
         NotFound: there is no such file.
-        Unavailable: pg_restore is not there or fails, or the server is out of reach.
+        Unavailable: pg_restore is needed and not there, or fails, or the server is out of reach.
 
     """
     if not source.is_file():
         raise NotFound(f"There is no file {source}.", hint="Name a file `rolltop backup` made.")
     if _holds_store(address):
-        raise InvalidArgument(
-            f"{address.display_name} holds a store already.",
-            hint="Make another database (createdb NAME), restore into that, and name it in"
-            " database_url.",
-        )
+        raise store_there_error(address)
+    try:
+        if postgres_copy.is_archive(source):
+            postgres_copy.load_archive(address, source)
+            return
+    except OSError as error:
+        raise Unavailable(
+            f"{source} cannot be read: {error.strerror}.", hint="Nothing was changed."
+        ) from error
     listed = _run(address, "pg_restore", "--list", source, connects=False)
     if f" {VERSION_TABLE} " not in listed:
         raise InvalidArgument(
@@ -94,7 +109,7 @@ def _run(address: DatabaseUrl, program: str, *arguments: str | Path, connects: b
         )
     except FileNotFoundError:
         raise Unavailable(
-            f"{program} is not here.",
+            f"{program} is not here, and nothing else reads what pg_dump wrote.",
             hint="Install PostgreSQL's client programs of the server's version.",
         ) from None
     if done.returncode:

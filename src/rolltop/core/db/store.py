@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -141,7 +142,7 @@ class OpenStore:
         try:
             _require_free(target)
             if source is None:
-                postgres_dump.dump_store(self._address, target)
+                postgres_dump.dump_store(self._address, target, partial(self.read, tenant=None))
                 return
             with map_driver_errors(self._address):
                 backup_store(self._driver, source, target)
