@@ -32,6 +32,8 @@ RAISED: Final = {
     "rolltop.toolsets.retrieval.service.exact_search:_SUGGESTION_SECONDS": LONG,
     "rolltop.toolsets.retrieval.service.ranking:READ_TIMEOUT": LONG,
     "rolltop.toolsets.retrieval.service.ranking:_WORD_CHECK_SECONDS": LONG,
+    "rolltop.toolsets.retrieval.service.touched:LISTING_SECONDS": LONG,
+    "rolltop.toolsets.retrieval.service.touched:LOOK_SECONDS": LONG,
     "rolltop.toolsets.retrieval.store:BUSY_SECONDS": 60.0,
     "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": LONG,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": LONG,

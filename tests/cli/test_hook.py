@@ -76,3 +76,15 @@ def test_no_hook_ends_with_two_or_makes_a_store(shell: Shell) -> None:
     assert shell("hook", "session-start", "--set", "no_such=1").code == 1
     assert shell("hook", "session-start").code == 0
     assert not (shell.data / "desk.db").exists()
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_files_are_told_of_beside_what_is_on_the_desk(shell: Shell, event: str) -> None:
+    (shell.folder / "read.md").write_text("masts")
+    resumed = json.loads(shell("call", "desk_resume").out)
+    assert [item["title"] for item in resumed["recent"]] == ["code/read.md"]
+    assert shell("hook", event).out == ""
+    shell("call", "note_save", "text=# Harbour")
+    said = shell("hook", event).out
+    assert ("code/read.md" in said) == (event == "session-start")
+    assert said

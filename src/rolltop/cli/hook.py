@@ -12,6 +12,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.cli import client_configs, local_context, options
+from rolltop.core.addresses import SCHEME
 from rolltop.core.context import ignore_progress
 from rolltop.core.principal import Principal
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rolltop.core.settings import Settings
 
 _EVENTS: Final = ("session-start", "pre-compact", "session-end")
+_FILES: Final = f"{SCHEME}file/"
 _MAX_NAMED: Final = 5
 """Tasks in work that are named before a compaction and at a session's end; more are counted."""
 
@@ -51,9 +53,15 @@ def run(arguments: Namespace) -> int:
     if answer.is_error:
         print(f"rolltop: {answer.text}", file=sys.stderr)  # noqa: T201  # the host shows it
         return 1
-    if len(answer.structured) > 1:  # an empty desk names its project alone
+    if _is_about_the_desk(answer.structured):
         options.print_line(_say(arguments.event, arguments.client, answer))
     return 0
+
+
+def _is_about_the_desk(resumed: Mapping[str, Any]) -> bool:
+    """Whether anything is named that the desk keeps: files alone are there without it."""
+    lists: list[list[dict[str, Any]]] = [one for one in resumed.values() if isinstance(one, list)]
+    return any(not item.get("uri", "").startswith(_FILES) for some in lists for item in some)
 
 
 def _resume(arguments: Namespace) -> Answer | None:

@@ -125,11 +125,14 @@ class OpenTask(TypedDict):
 
 
 class TouchedThing(TypedDict):
-    """What was changed last of a thing; without `by`, by the caller's client."""
+    """What was changed last of a thing; without `by`, by the caller's client.
+
+    Of a file it is known only when.
+    """
 
     uri: str
     title: NotRequired[str]
-    summary: str
+    summary: NotRequired[str]
     by: NotRequired[str]
     at: str
 
@@ -144,7 +147,11 @@ class BrokenThing(TypedDict):
 
 
 class ResumeAnswer(TypedDict):
-    """Where the work stands; lists that are empty are left out, `more` counts what is not shown."""
+    """Where the work stands; lists that are empty are left out, `more` counts what is not shown.
+
+    `recent` has pads and notes, then as many files as there is room for; `pending` says where
+    those are of an earlier listing, or still being listed.
+    """
 
     project: NotRequired[str]
     in_work: NotRequired[list[OpenTask]]
@@ -153,6 +160,7 @@ class ResumeAnswer(TypedDict):
     recent: NotRequired[list[TouchedThing]]
     changed_by_others: NotRequired[list[TouchedThing]]
     broken: NotRequired[list[BrokenThing]]
+    pending: NotRequired[str]
     more: NotRequired[dict[str, int]]
     truncated: NotRequired[bool]
     next: NotRequired[NextCall]

@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rolltop.core.addresses import RECORD_KINDS, record_address
+from rolltop.core.addresses import RECORD_KINDS, file_address, record_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rolltop.core.tools import Toolset
     from rolltop.toolsets.desk.models import JsonObject, ResumeAnswer
     from rolltop.toolsets.notes.service import NoteService
+    from rolltop.toolsets.retrieval.service.touched import TouchedFiles
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
     from rolltop.toolsets.tasks.service import TaskService
 
@@ -43,6 +44,7 @@ MAX_OPEN: Final = 50
 """Of each kind of open item; more are counted."""
 MAX_TOUCHED: Final = 20
 """Things that were touched last, by others or at all."""
+MAX_FILES: Final = 5
 MAX_ENTRIES: Final = 500
 """The newest entries of the journal, which are looked at."""
 FIRST_CALL: Final = timedelta(hours=24)
@@ -307,6 +309,31 @@ def fit_answer(overview: Overview, call: CallContext, project: str | None) -> Re
         return _render(overview, _shorten_titles(_with(open_items, touched[:count]), 100), extra)
 
     return render(count_fitting(len(touched), call.budget, render))
+
+
+def add_files(answer: ResumeAnswer, touched: TouchedFiles, budget: int) -> ResumeAnswer:
+    """Return the answer with as many of the files touched last as it leaves room for."""
+    items: list[JsonObject] = [
+        {
+            "uri": file_address(file.root, file.path),
+            "title": _shorten(f"{file.root}/{file.path}", _TITLE_LENGTHS[0]),
+            "at": format_minute(file.at),
+        }
+        for file in touched.files
+    ]
+    extra: JsonObject = {}
+    if not touched.is_current:
+        listed_at = touched.listed_at
+        state = f"as of {format_minute(listed_at)}" if listed_at else "being listed"
+        extra["pending"] = f"files are {state}"
+
+    def render(count: int) -> ResumeAnswer:
+        recent = [*answer.get("recent", ()), *items[:count]]
+        lists = {"recent": recent} if recent else {}
+        return cast("ResumeAnswer", {**answer, **lists, **extra})
+
+    longer = render(count_fitting(len(items), budget, render))
+    return longer if fits_budget(longer, budget) else answer
 
 
 def _fit_open(overview: Overview, budget: int, onward: JsonObject) -> tuple[Lists, JsonObject]:

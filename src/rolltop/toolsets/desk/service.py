@@ -28,6 +28,7 @@ from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_t
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.reader import TOOLSET as READER
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
+from rolltop.toolsets.retrieval.service import touched
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 
@@ -167,12 +168,22 @@ class DeskService:
     async def resume(self, call: CallContext, project: str | None) -> ResumeAnswer:
         """Answer desk_resume. Raises InvalidArgument."""
         wanted = resume.parse_project(self._app, call.principal, project)
+        reading = self._read_overview(call, wanted)
+        has_files = self._app.roots.named and self._app.has_toolset(RETRIEVAL.name)
+        own = call.principal.project  # to which the files belong, if to any
+        if has_files and (not own or wanted in {"", own}):
+            overview, files = await touched.list_beside(call, resume.MAX_FILES, reading)
+        else:
+            overview, files = await reading, None
+        answer = resume.fit_answer(overview, call, project)
+        return resume.add_files(answer, files, call.budget) if files else answer
+
+    async def _read_overview(self, call: CallContext, project: str) -> resume.Overview:
         evidence: Sequence[tuple[str, str, str]] = ()
         if self._app.has_toolset(TASKS.name):
             tasks: TaskService = self._app.load_service(TASKS.service)
-            evidence = await tasks.list_broken_evidence(call, wanted, resume.MAX_OPEN)
-        overview = await call.read(resume.read_overview, self._app, wanted, evidence)
-        return resume.fit_answer(overview, call, project)
+            evidence = await tasks.list_broken_evidence(call, project, resume.MAX_OPEN)
+        return await call.read(resume.read_overview, self._app, project, evidence)
 
     async def search(
         self,

@@ -210,14 +210,14 @@ def _entries(
         if isinstance(item, DirectoryEntry):
             yield {"path": item.relative, "type": "directory"}
             continue
-        kind = _kind(roots, listed.root, item)
+        kind = classify_file(roots, listed.root, item)
         if kind == "file":
             yield {"path": item.relative, "type": "file", "size": item.size}
         else:
             counts[kind] += 1
 
 
-def _kind(roots: Roots, root: Root | None, entry: FileStat) -> str:
+def classify_file(roots: Roots, root: Root | None, entry: FileStat) -> str:
     """Classify a file as `file` (text), `binary`, `unreadable` or `gone`."""
     if root is None or not entry.size:
         return "file"
