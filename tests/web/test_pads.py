@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.web.visitor import Site, Visitor
+
 if TYPE_CHECKING:
-    from tests.web.visitor import Site, Visitor
+    from pathlib import Path
 
 
 def new_pad(agent: Any, *cells: dict[str, Any]) -> tuple[str, list[str]]:
@@ -24,7 +26,7 @@ def test_a_pad_shows_its_cells_and_what_is_wrong_at_the_line(site: Site, ann: Vi
     for shown in ("Plan", "# Kingfisher", "not valid", "line 3:", "JSON_SYNTAX"):
         assert shown in page.text
     assert any(
-        pad_id in link or "/cells/" in link for link in ann.get("/pads?q=kingfisher").links()
+        link.startswith(f"/pads/{pad_id}#") for link in ann.get("/pads?q=kingfisher").links()
     )
 
 
@@ -112,6 +114,19 @@ def test_a_cells_address_leads_to_its_pad(site: Site, ann: Visitor) -> None:
     assert page.status == 303
     assert page.headers["location"] == f"/pads/{pad_id[:8]}#cell-{cell_id[:8]}"
     assert ann.get(page.headers["location"].partition("#")[0]).status == 200
+
+
+def test_cells_are_found_where_the_desk_is_left_out(tmp_path: Path) -> None:
+    site = Site(tmp_path, toolsets=("scratch",))
+    new_pad(site.agent(), {"language": "md", "content": "# Kingfisher"})
+    ann = Visitor(site)
+    ann.log_in()
+    (link,) = [one for one in ann.get("/pads?q=kingfisher").links() if "cell-" in one]
+    path, _, anchor = link.partition("#")
+    page = ann.get(path)
+    assert page.status == 200
+    assert anchor in [given.get("id") for _, given in page.elements]
+    site.close()
 
 
 def test_a_long_pad_goes_on_on_further_pages(site: Site, ann: Visitor) -> None:

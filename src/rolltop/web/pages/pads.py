@@ -15,7 +15,9 @@ from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import PAGE_SIZE, describe
 from rolltop.web.background import read_links
+from rolltop.web.colours import colour
 from rolltop.web.form_texts import restore_line_breaks
+from rolltop.web.pages.address import show_opened
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _PAGE_SIZE: Final = 50
@@ -52,23 +54,25 @@ async def show_pad(visit: Visit) -> Response:
         if failure.status != HTTPStatus.NOT_FOUND or not visit.offers("desk_read"):
             raise
         opened = await visit.call("desk_read", uri=f"rolltop://pad/{pad_id}")
-        return visit.render("address", opened=opened)
+        return await show_opened(visit, opened)
     pad: JsonObject = page["scratchpad"]
+    cells: list[JsonObject] = pad.get("cells", [])
     invalid = [
         cell["cell_id"]
-        for cell in pad.get("cells", [])
+        for cell in cells
         if (found := cell.get("validation")) and (found["errors"] or found["warnings"])
     ]
     diagnostics = await _find_diagnostics(visit, pad["scratch_id"], invalid)
     changes: list[JsonObject] = []
     if visit.offers("desk_history"):
-        refs = [pad["scratch_id"], *(cell["cell_id"] for cell in pad.get("cells", ()))]
+        refs = [pad["scratch_id"], *(cell["cell_id"] for cell in cells)]
         changes = await visit.read(_read_changes, refs)
     metadata: JsonObject = pad.get("metadata") or {}
     return visit.render(
         "pad",
         pad=pad,
         cursor=page.get("next_cursor", ""),
+        colours=await colour(visit, cells),
         diagnostics=diagnostics,
         schemas=metadata.get("schemas") or {},
         changes=changes,
@@ -102,7 +106,7 @@ async def show_cell(visit: Visit) -> Response:
     cell_id = visit.request.path_params["id"]
     opened = await visit.call("desk_read", uri=f"rolltop://cell/{cell_id}")
     if "pad" not in opened:
-        return visit.render("address", opened=opened)
+        return await show_opened(visit, opened)
     pad_id = opened["pad"]["uri"].rpartition("/")[2]
     return visit.redirect(f"/pads/{pad_id}#cell-{cell_id[:8]}")
 
