@@ -142,7 +142,7 @@ async def _status(app: AppContext, principal: Principal, _arguments: Namespace) 
             ("waiting to be sent", str(state.pending)),
             ("not taken by Simplenote", str(state.refused)),
             ("conflict copies", str(state.copies)),
-            ("of unknown form there", str(record.unreadable)),
+            ("unreadable there", str(len(record.unread))),
             ("local notes beside it", str(state.local)),
         ]
     for name, text in rows:

@@ -166,10 +166,60 @@ def test_a_note_that_is_too_large_keeps_no_other_back(
         server.post(name, {"content": name}, None, None)
     assert tally(device.sync()) == (22, 0, 0, "idle")
     assert len(texts(device)) == 22
-    assert SyncRecord.from_account(device.account()).unreadable == 1
+    for tag in "ab":  # counted once, however often it changes
+        assert SyncRecord.from_account(device.account()).unread == ["large"]
+        server.post("large", {"tags": [tag]}, None, None)
+        device.sync()
     server.post("large", {"content": "small by now", "own": None}, None, None)
     assert tally(device.sync()) == (1, 0, 0, "idle")
     assert texts(device)["large"] == "small by now"
+    assert SyncRecord.from_account(device.account()).unread == []
+
+
+@pytest.mark.parametrize(
+    ("large", "is_pulled_first"),
+    [
+        ({"content": "x" * 400_000}, True),
+        ({"own": "x" * 400_000}, False),
+        ({"own": [0] * 60_000}, True),
+        ({"own": [0] * 60_000}, False),
+        ({"content": 5}, True),
+    ],
+    ids=["bytes", "bytes-late", "values", "values-late", "form"],
+)
+def test_a_change_of_a_note_that_is_too_large_waits_alone(
+    device: Device,
+    server: Bucket,
+    simperium: Simperium,
+    large: dict[str, Any],
+    *,
+    is_pulled_first: bool,
+) -> None:
+    device.bounds = RequestLimits(max_body_bytes=300_000)
+    fill(server, 3)
+    device.sync()
+    for name in ("n0", "n1", "n2"):
+        device.queue(name, to("changed here"))
+
+    def grow() -> None:
+        server.post("n0", large, None, None)
+
+    if is_pulled_first:
+        grow()
+    else:
+        before_the_next_write(simperium, grow)
+    for pushed in (2, 0):
+        done = device.sync()
+        assert (done.status, done.counts.pushed, done.counts.refused) == ("idle", pushed, 0)
+    assert device.notes()["n0"].sync_state == "pending"
+    assert SyncRecord.from_account(device.account()).unread == ["n0"]
+    assert [planned.note_id for planned in device.run(pull.plan_sync).notes] == []
+    server.post("n0", {"content": "text 0\nmore", "own": None}, None, None)
+    done = device.sync()
+    assert done.status == "idle"
+    assert {note.sync_state for note in device.notes().values()} == {"synced"}
+    assert SyncRecord.from_account(device.account()).unread == []
+    assert any("changed here" in text for text in texts(device).values())
 
 
 def test_a_note_that_only_its_page_makes_too_large_is_read_alone(
@@ -178,7 +228,7 @@ def test_a_note_that_only_its_page_makes_too_large_is_read_alone(
     device.bounds = RequestLimits(max_body_bytes=300_000)
     server.post("large", {"content": "x" * 299_980}, None, None)
     assert tally(device.sync()) == (1, 0, 0, "idle")
-    assert SyncRecord.from_account(device.account()).unreadable == 0
+    assert len(SyncRecord.from_account(device.account()).unread) == 0
 
 
 def test_notes_of_an_unknown_form_are_counted_over_all_pages(
@@ -188,13 +238,13 @@ def test_notes_of_an_unknown_form_are_counted_over_all_pages(
         for number in range(150):
             server.post(f"{text} {number}", {"content": text}, None, None)
     assert tally(device.sync()) == (150, 0, 0, "idle")
-    assert SyncRecord.from_account(device.account()).unreadable == 150
+    assert len(SyncRecord.from_account(device.account()).unread) == 150
     server.post("new", {"content": 1}, None, None)
     device.sync()
-    assert SyncRecord.from_account(device.account()).unreadable == 151
+    assert len(SyncRecord.from_account(device.account()).unread) == 151
     device.forget()
     device.sync()
-    assert SyncRecord.from_account(device.account()).unreadable == 151
+    assert len(SyncRecord.from_account(device.account()).unread) == 151
 
 
 def test_changes_of_both_sides_on_other_lines_are_merged(device: Device, server: Bucket) -> None:

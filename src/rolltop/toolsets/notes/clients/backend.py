@@ -48,13 +48,13 @@ class IndexPage:
     """A page of the list of notes, newest changes first.
 
     `current` is the cursor of the whole list when the page was made; `mark` continues the list.
-    `unreadable` counts notes of a form that this program doesn't know: they are left alone.
+    `unreadable` are the ids (or "") of notes of a form that this program doesn't know.
     """
 
     notes: tuple[RemoteNote, ...]
     current: str
     mark: str | None = None
-    unreadable: int = 0
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

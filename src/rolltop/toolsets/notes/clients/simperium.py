@@ -313,10 +313,17 @@ def _parse_page(answer: HttpResponse, *, data: bool) -> IndexPage:
     if not isinstance(listed, list) or not isinstance(mark, str | None):
         raise backend.unexpected_response()
     items = cast("list[Any]", listed)
-    read = tuple(note for item in items if (note := _parse_index_item(item, data=data)) is not None)
+    parsed = [(item, _parse_index_item(item, data=data)) for item in items]
     current = note_object.sanitize_json(_required_text(value, "current"))
     mark = None if mark is None else note_object.sanitize_json(mark)
-    return IndexPage(read, current, mark, len(items) - len(read))
+    notes = tuple(note for _item, note in parsed if note is not None)
+    return IndexPage(notes, current, mark, tuple(_id_of(item) for item, note in parsed if not note))
+
+
+def _id_of(item: object) -> str:
+    """Return the id of a note of the list; empty if it has none."""
+    found = cast("dict[str, Any]", item).get("id") if isinstance(item, dict) else None
+    return cast("str", found) if note_object.is_id(found) else ""
 
 
 def _parse_index_item(item: object, *, data: bool) -> RemoteNote | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from rolltop.core import leases
 from rolltop.core.db import Database, Tx
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_MAX_UNREAD: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ class SyncRecord:
 
     `since`, `mark` and `current` are the position of a pull under way, `destructive_changes` the
     notes it trashed or cut so far. `error` is the code of the last failure, `compared_at` the last
-    full comparison, `next_at` when the next sync is due.
+    full comparison, `next_at` when the next sync is due. `unread` are the ids of notes that are too
+    large there, or of an unknown form: they are left alone.
     """
 
     is_pulling: bool = False
@@ -89,7 +92,7 @@ class SyncRecord:
     compared_at: float | None = None
     next_at: float | None = None
     error: str | None = None
-    unreadable: int = 0
+    unread: list[str] = field(default_factory=list[str])
 
     @classmethod
     def from_account(cls, account: Account) -> SyncRecord:
@@ -98,6 +101,11 @@ class SyncRecord:
             one.name: account.state[one.name] for one in fields(cls) if one.name in account.state
         }
         return cls(**known)
+
+    def with_unread(self, added: Iterable[str], removed: Iterable[str]) -> SyncRecord:
+        """Return the record with notes added to those that are not read, and others removed."""
+        unread = set(self.unread).difference(removed).union(added)
+        return replace(self, unread=sorted(unread)[:_MAX_UNREAD])
 
 
 def sync_principal(user_id: str) -> Principal:

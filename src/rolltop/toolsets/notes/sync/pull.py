@@ -147,17 +147,17 @@ class _PageReader:
         if page is None:
             return None
         notes: list[RemoteNote] = []
-        unreadable = page.unreadable
+        unreadable = [*page.unreadable]
         for listed in page.notes:
             try:
                 note = await backend.get(listed.id)
             except BackendError as failure:
                 if failure.data["subcategory"] != "unknown":
                     raise
-                unreadable += 1
+                unreadable.append(listed.id)
             else:
                 notes += [note] if note is not None else []
-        return replace(page, notes=tuple(notes), unreadable=unreadable)
+        return replace(page, notes=tuple(notes), unreadable=tuple(unreadable))
 
 
 def _next_mark(page: IndexPage, seen: set[str | None]) -> str | None:
@@ -222,7 +222,7 @@ async def compare_all(
 
 async def plan_sync(connection: AccountConnection) -> DryRun:
     """Plan a sync; nothing is changed. Raises as a sync fails."""
-    account, _record = await connection.read(read_record)
+    account, record = await connection.read(read_record)
     reader = _PageReader(connection, account.cursor, None)
     found: dict[str, PlannedChange] = {}
     while True:
@@ -235,7 +235,7 @@ async def plan_sync(connection: AccountConnection) -> DryRun:
     missing = [] if there is None else [note_id for note_id in known if note_id not in there]
     deleted = [note_id for note_id in missing if await connection.backend.get(note_id) is None]
     found |= await connection.read(_plan_deleted, deleted)
-    found |= await connection.read(_plan_push, found)
+    found |= await connection.read(_plan_push, {*found, *record.unread})
     total = await connection.read(Notebook.count)
     return DryRun(tuple(found.values()), max_destructive_changes(total))
 
@@ -271,8 +271,8 @@ def _apply_page(
     done = apply_within_limit(notebook, remotes, destructive_changes, accept=accept)
     current = position.current or page.current
     starts_anew = position.since is None and not position.is_pulling
-    unreadable = page.unreadable + (0 if starts_anew else record.unreadable)
-    record = replace(record, unreadable=unreadable)
+    known = record.unread if starts_anew else [remote.id for remote, _known in remotes]
+    record = record.with_unread(page.unreadable, known)
     if page.mark is not None:
         record = replace(
             record,
@@ -327,7 +327,9 @@ def _apply_difference(
     accept: bool,
 ) -> ApplyResult:
     """Apply one note that differs from the list."""
-    renew_lease(notebook, lease)
+    account, record = renew_lease(notebook, lease)
+    if note_id in record.unread:
+        save_record(notebook, account, record.with_unread([], [note_id]))
     if remote is not None:
         return apply_within_limit(notebook, [(remote, known)], 0, accept=accept)
     if known is None:
@@ -379,7 +381,7 @@ def _plan_deleted(notebook: Notebook, deleted: list[str]) -> dict[str, PlannedCh
     }
 
 
-def _plan_push(notebook: Notebook, known: dict[str, PlannedChange]) -> dict[str, PlannedChange]:
+def _plan_push(notebook: Notebook, known: set[str]) -> dict[str, PlannedChange]:
     return {
         note.id: _planned_change("send", note.id, note.content)
         for note in notebook.list_in_states(["pending"], _MAX_PENDING)

@@ -22,9 +22,11 @@ from rolltop.core.leases import JobLease
 from rolltop.toolsets.notes.clients.backend import (
     Backend,
     BackendError,
+    BodyTooLong,
     CredentialsRejected,
     RemoteNote,
     WriteResult,
+    body_too_long,
 )
 from rolltop.toolsets.notes.clients.note_object import base_object, build_object, parse_content
 from rolltop.toolsets.notes.models import (
@@ -38,7 +40,12 @@ from rolltop.toolsets.notes.models import (
 )
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync import remote_changes
-from rolltop.toolsets.notes.sync.connection import AccountConnection, renew_lease
+from rolltop.toolsets.notes.sync.connection import (
+    AccountConnection,
+    read_record,
+    renew_lease,
+    save_record,
+)
 from rolltop.toolsets.notes.sync.merge import (
     includes_changes,
     is_same_content,
@@ -80,14 +87,15 @@ class UploadResult:
 async def push_changes(
     connection: AccountConnection, counts: SyncCounts, report: ProgressCallback
 ) -> None:
-    """Send all pending notes; one that is refused holds no other back.
+    """Send all pending notes; one that is refused, or too large there, holds no other back.
 
     Raises:
         BackendError: the backend is out of reach, or takes no more for now.
         LeaseLost: another process syncs this account now.
 
     """
-    tried: set[str] = set()
+    _account, record = await connection.read(read_record)
+    tried = set(record.unread)
     while True:
         pending = await connection.read(
             Notebook.list_in_states, ["pending"], len(tried) + _BATCH_SIZE
@@ -294,6 +302,10 @@ async def _push_note(connection: AccountConnection, note: Note, counts: SyncCoun
         upload = Upload(note.id, note.content, note.base, note.server_version)
         try:
             sent = await _upload_note(connection.backend, upload, again=attempt > 0)
+            remote = None if sent else await connection.backend.get(note.id)
+        except BodyTooLong:
+            await connection.write(_pass_over, connection.lease, note.id)
+            return
         except BackendError as failure:
             if failure.code != "BACKEND_REFUSED":
                 raise
@@ -306,7 +318,6 @@ async def _push_note(connection: AccountConnection, note: Note, counts: SyncCoun
             counts.pushed += 1
             counts.conflicts += result.conflicts
             return
-        remote = await connection.backend.get(note.id)
         conflicts, present = await connection.write(
             _store_refetched, connection.lease, note, remote
         )
@@ -321,6 +332,12 @@ def _store_pushed(
 ) -> ApplyResult:
     renew_lease(notebook, lease)
     return _store_result(notebook, note, upload, sent)
+
+
+def _pass_over(notebook: Notebook, lease: JobLease | None, note_id: str) -> None:
+    """Let a note that is too large at the backend wait until it can be read there."""
+    account, record = renew_lease(notebook, lease)
+    save_record(notebook, account, record.with_unread([note_id], []))
 
 
 def _mark_refused(notebook: Notebook, lease: JobLease | None, sent: Note) -> None:
@@ -356,6 +373,8 @@ async def _find_lost_write(
     """Find out what became of a write whose answer got lost; None if it never arrived."""
     try:
         present = await backend.get(upload.note_id)
+    except BodyTooLong:
+        raise body_too_long(may_have_arrived=True) from None
     except (BackendError, CredentialsRejected):
         raise lost from None
     if present is not None and _contains(present, upload):
