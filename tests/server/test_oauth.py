@@ -211,7 +211,9 @@ def test_a_scope_that_was_not_granted_is_missing(tmp_path: Path, issuer: Issuer)
         assert 'error="insufficient_scope"' in told["www-authenticate"]
         assert 'scope="read write"' in told["www-authenticate"]
         assert "resource_metadata=" in told["www-authenticate"]
-        assert status(server, authorization=f"Bearer {issuer.token(scope='openid')}") == 403
+        for other in ("openid", "admin", "admin openid"):
+            assert status(server, authorization=f"Bearer {issuer.token(scope=other)}") == 403
+        assert who(server, issuer.token(scope="read admin"))["rights"] == ["read"]
         assert who(server, issuer.token(scope="write"))["rights"] == ["read", "write"]
         assert who(server, issuer.token(scope=None, scp=["read"]))["rights"] == ["read"]
         for none in ({"scope": ""}, {"scope": [None]}):

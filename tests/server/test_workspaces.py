@@ -147,11 +147,17 @@ def test_an_editor_takes_back_the_own_doing_and_an_owner_everybodys(
     tmp_path: Path, team: Team
 ) -> None:
     ann, ben = team.tokens["ann"], team.tokens["ben"]
+    reading, _ = team.store.token(
+        team.ids["ann"], "wall", workspace_names=["harbour"], read_only=True
+    )
     with HttpServer(tmp_path) as server:
         ask(server, ann, "note_save", text="of Ann")
         ask(server, ben, "note_save", text="of Ben")
         done = ask(server, ann, "desk_history")[1]["changes"]
         of_ben, of_ann = (one["operation"] for one in done)
+        for looking in (team.tokens["eve"], reading):
+            assert ask(server, looking, "desk_history")[1]["changes"] == done
+            assert ask(server, looking, "desk_undo", operation=of_ann)[0] == 403
         refused = ask(server, ben, "desk_undo", operation=of_ann)[1]
         assert "of yours" in str(refused)
         assert len(ask(server, ben, "desk_undo", operation=of_ben)[1]["undone"]) == 1
