@@ -116,7 +116,7 @@ def test_nulls_of_an_answer_reach_the_client(tmp_path: Path, era: str) -> None:
         ("claude-code", 9_000),
         ("Claude Code", 9_000),
         ("claude-ai", 20_000),
-        ("gemini-cli-mcp-client", 20_000),
+        ("gemini-cli-mcp-client", 8_000),
         ("Visual Studio Code", 20_000),
         ("my-codex", 20_000),
         ("", 9_000),
@@ -444,6 +444,10 @@ def test_the_instructions_hold_no_stored_text_and_are_short(tmp_path: Path) -> N
     assert token_counter.count(said) <= 200
     for when in ("At the start", "Before reading a long document", "Before ending"):
         assert when in said
+    # All that Codex shows of a server before its tools are searched for.
+    shown = said.splitlines()[0][:250]
+    for tool in ("desk_resume", "next_task", "add_task"):
+        assert tool in shown
 
 
 @pytest.mark.parametrize(

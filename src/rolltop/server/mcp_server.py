@@ -303,10 +303,14 @@ def token_principal(context: Context) -> Principal | None:
 
 
 def _instructions(app: AppContext) -> str:
-    """Return for the host's model when to reach for the tools; no stored text is in it."""
-    sentences = [sentence for toolset in app.registry.toolsets for sentence in toolset.guidance]
+    """Return for the host's model when to reach for the tools; no stored text is in it.
+
+    Codex shows the first 250 characters of the first line, and no tool until it is searched for.
+    """
+    toolsets = sorted(app.registry.toolsets, key=lambda toolset: toolset.name != "desk")
+    sentences = [sentence for toolset in toolsets for sentence in toolset.guidance]
     offered = app.registry.offered_sentences(sentences)
-    return "\n".join([_INSTRUCTIONS, *offered, _LAST_INSTRUCTIONS])
+    return " ".join([_INSTRUCTIONS, *offered, _LAST_INSTRUCTIONS])
 
 
 def _host_hints(registered: RegisteredTool, *, with_views: bool) -> dict[str, Any]:

@@ -16,10 +16,13 @@ from rolltop.core.settings.settings import Setting
 STORE_NAME: Final = "desk.db"
 _DATABASES_COUNT: Final = 24 * 86400
 """Seconds: databases count milliseconds in 31 bits."""
-HOST_RESULT_TOKENS: Final = MappingProxyType({"codex": 2_400, "claude-code": 9_000})
+HOST_RESULT_TOKENS: Final = MappingProxyType(
+    {"codex": 2_400, "claude-code": 9_000, "gemini-cli": 8_000}
+)
 """The largest answer that a host takes whole, by how its client's name begins.
 
-Codex cuts results in the middle at 10 KiB, Claude Code warns at 10,000 tokens.
+Codex cuts results in the middle at 10 KiB, or shows both halves of them in 10,000 tokens; Claude
+Code warns at 10,000 tokens; Gemini CLI cuts in the middle at 40,000 characters.
 """
 UNKNOWN_HOST_RESULT_TOKENS: Final = 9_000
 _DEFAULT_RESULT_TOKENS: Final = 20_000
