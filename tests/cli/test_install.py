@@ -337,7 +337,7 @@ HOOK_FILES = {
 HOOK_EVENTS = {
     "claude-code": ["SessionStart", "PreCompact", "SessionEnd"],
     "codex": ["SessionStart", "PreCompact"],
-    "gemini": ["SessionStart", "PreCompress", "SessionEnd"],
+    "gemini": ["SessionStart", "SessionEnd"],
 }
 
 
@@ -429,6 +429,23 @@ def test_hooks_that_are_the_first_in_a_file_leave_none(shell: Shell) -> None:
     assert shell("install", "codex", "--hooks", "--yes").code == 0
     assert shell("uninstall", "codex", "--yes").code == 0
     assert json.loads((shell.home / HOOK_FILES["codex"]).read_text()).get("hooks", {}) == {}
+
+
+def test_hooks_that_are_no_longer_set_are_taken_out(shell: Shell) -> None:
+    old = {"hooks": [{"type": "command", "command": "rolltop hook pre-compact --for gemini"}]}
+    other = {"hooks": [{"type": "command", "command": "notify"}]}
+    for command in (("install", "gemini", "--hooks"), ("uninstall", "gemini")):
+        hooks = {"enabled": True, "PreCompress": [old, other]}
+        config(shell, "gemini").write_text(json.dumps({"hooks": hooks}))
+        assert shell(*command, "--yes").code == 0
+        left = json.loads(config(shell, "gemini").read_text())["hooks"]
+        assert (left["enabled"], left["PreCompress"]) == (True, [other])
+
+
+def test_codex_users_are_told_that_they_have_to_trust_its_hooks(shell: Shell) -> None:
+    config(shell, "codex")
+    assert "/hooks" in shell("install", "codex", "--hooks", "--yes").out
+    assert "/hooks" not in shell("install", "gemini", "--hooks", "--yes").out
 
 
 def test_hooks_in_another_form_and_clients_without_are_refused(shell: Shell) -> None:

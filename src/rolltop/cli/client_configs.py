@@ -26,8 +26,15 @@ _DESK_OPTIONS: Final = frozenset({"--user", "--workspace", "--project", "--confi
 _CODEX_EVENTS: Final = MappingProxyType(
     {"session-start": "SessionStart", "pre-compact": "PreCompact"}
 )
+_CODEX_ADVICE: Final = (
+    "Codex runs no hook before you trust it: choose that when it next starts, or under /hooks. "
+    "Until then `codex exec` passes over them and says nothing."
+)
 _CLAUDE_EVENTS: Final = MappingProxyType({**_CODEX_EVENTS, "session-end": "SessionEnd"})
-_GEMINI_EVENTS: Final = MappingProxyType({**_CLAUDE_EVENTS, "pre-compact": "PreCompress"})
+_GEMINI_EVENTS: Final = MappingProxyType(
+    {"session-start": "SessionStart", "session-end": "SessionEnd"}
+)
+"""Its PreCompress comes before each request to the model, whether or not it compresses."""
 
 
 @dataclass(frozen=True)
@@ -134,18 +141,20 @@ class Client:
 class ClientHooks(Client):
     """Where a client keeps what it runs by itself; `events` are its names of ours.
 
-    `timeout` is what a command may take, in the client's unit.
+    `timeout` is what a command may take, in the client's unit; `advice` says what is left to do.
     """
 
     table: str = "hooks"
     events: Mapping[str, str] = field(default_factory=dict[str, str])
     timeout: int = 10
+    advice: str = ""
 
     def set_hooks(self, text: str) -> str:
         """Return the configuration with our hooks beside others. Raises InvalidConfig.
 
         What they do is done as the client's entry says then: what that holds may be secret.
         """
+        added: dict[str, object] = {}
         for ours, theirs in self.events.items():
             command = [*own_command(), "hook", ours, "--for", self.name]
             hook = {
@@ -153,9 +162,8 @@ class ClientHooks(Client):
                 "command": shlex.join(command),
                 "timeout": self.timeout,
             }
-            others = self._read_groups(text, ours)
-            text = self._set_groups(text, theirs, [*others, {"hooks": [hook]}])
-        return text
+            added[theirs] = {"hooks": [hook]}
+        return self._change_hooks(text, added)
 
     def has_hooks(self, text: str) -> bool:
         """Return whether a configuration has hooks of ours."""
@@ -166,25 +174,24 @@ class ClientHooks(Client):
 
     def remove_hooks(self, text: str) -> str:
         """Return the configuration without our hooks. Raises InvalidConfig."""
-        for ours, theirs in self.events.items():
-            text = self._set_groups(text, theirs, self._read_groups(text, ours))
-        return text
+        return self._change_hooks(text, {})
 
-    def _read_groups(self, text: str, event: str) -> list[Any]:
-        """Return what the client runs at an event of ours, without ours."""
+    def _change_hooks(self, text: str, added: Mapping[str, object]) -> str:
+        """Return the configuration with these groups of ours, by event, in place of all others."""
         table = self._parse(text).get(self.table, {})
         known = cast("dict[str, Any]", table) if isinstance(table, dict) else None
-        groups = None if known is None else known.get(self.events[event], [])
-        if not isinstance(groups, list):
+        if known is None or not all(isinstance(known.get(event, []), list) for event in added):
             raise self._refusal("has hooks in another form")
-        ours = re.compile(rf"\bhook {event} --for {self.name}\b")
-        left = (_without_command(group, ours) for group in cast("list[Any]", groups))
-        return [group for group in left if group is not None]
-
-    def _set_groups(self, text: str, event: str, groups: Sequence[object]) -> str:
-        if self._parse(text).get(self.table, {}).get(event, []) == groups:
-            return text
-        return self._set_member(text, event, groups or None)
+        ours = re.compile(rf"\bhook (?:{'|'.join(_CLAUDE_EVENTS)}) --for {self.name}\b")
+        for event in {**known, **added}:
+            groups = known.get(event, [])
+            if not isinstance(groups, list):  # a setting, as `enabled` once was
+                continue
+            kept = (_without_command(group, ours) for group in cast("list[Any]", groups))
+            wanted = [group for group in (*kept, added.get(event)) if group is not None]
+            if wanted != groups:
+                text = self._set_member(text, event, wanted or None)
+        return text
 
 
 def _without_command(group: object, ours: re.Pattern[str]) -> object | None:
@@ -233,7 +240,9 @@ def clients() -> list[Client]:
     claude_hooks = ClientHooks(
         "claude-code", "Claude Code", claude_settings / "settings.json", events=_CLAUDE_EVENTS
     )
-    codex_hooks = ClientHooks("codex", "Codex", codex / "hooks.json", events=_CODEX_EVENTS)
+    codex_hooks = ClientHooks(
+        "codex", "Codex", codex / "hooks.json", events=_CODEX_EVENTS, advice=_CODEX_ADVICE
+    )
     gemini_hooks = ClientHooks(
         "gemini", "Gemini CLI", gemini, events=_GEMINI_EVENTS, timeout=10_000
     )

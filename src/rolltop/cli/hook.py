@@ -98,15 +98,21 @@ def _say(event: str, client: str, answer: Answer) -> str:
         said: dict[str, Any] = {"hookEventName": "SessionStart", "additionalContext": text}
         return _encode({"hookSpecificOutput": said})
     named = _name_tasks(answer.structured)
-    text = (
-        "Keep with Rolltop what is not there yet before it is forgotten: decisions and findings "
-        "with note_save, how far a task got with update_task and a comment. "
-        f"Keep these addresses in the summary: {named}."
-        if event == "pre-compact"
-        else f"Left on the desk: {named}. The next session goes on from desk_resume."
-    )
-    # Claude Code adds plain text to what it asks of the summary; others show a message to people.
-    return text if client == "claude-code" else _encode({"systemMessage": text})
+    if event == "session-end":
+        text = f"Left on the desk: {named}. The next session goes on from desk_resume."
+    elif client == "claude-code":  # adds plain text to what it asks of the summary, with no tools
+        return (
+            "Say in the summary which decisions and findings Rolltop does not hold yet, for "
+            "note_save to keep right after it, and how far each task got, for update_task with a "
+            f"comment. Keep these addresses in the summary: {named}."
+        )
+    else:
+        text = (
+            "Keep with Rolltop what is not there yet before it is forgotten: decisions and "
+            "findings with note_save, how far a task got with update_task and a comment. "
+            f"Keep these addresses in the summary: {named}."
+        )
+    return _encode({"systemMessage": text})
 
 
 def _name_tasks(resumed: Mapping[str, Any]) -> str:

@@ -72,6 +72,8 @@ def run(arguments: Namespace) -> int:
     hooks, skill_file = client.hooks, _skill_file(client)
     if code == 0 and arguments.hooks and hooks is not None:
         code = _change(hooks, "runs Rolltop's hooks", hooks.set_hooks, sure=arguments.yes)
+        if code == 0 and hooks.advice:
+            options.print_line(hooks.advice)
     if code == 0 and arguments.skill and skill_file is not None:
         text = skill.read_skill()
         code = _change(skill_file, "has the skill", lambda _old: text, sure=arguments.yes)
