@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database
+    from rolltop.workspace import FileStat
     from tests.databases import Clock
 
 NOTE = (
@@ -397,3 +398,21 @@ def test_each_kinds_own_order_stays(clock: Clock) -> None:
     assert [one for one in order if one.kind == "task"] == tasks
     scores = [one.score for one in ranked]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_a_file_of_a_year_that_no_date_has_is_found(
+    database: Database, me: Principal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late.md").write_text("storm")
+    roots = Roots.open({"docs": tmp_path}, base=tmp_path)
+    desk = make_desk(database, roots=roots, settings={"retrieval.index": False})
+    walk = Roots.walk
+    for seconds, year in ((300_000_000_000, "9999"), (-300_000_000_000, "1")):
+        time_ns = seconds * 10**9  # which some file systems keep
+
+        def walk_then(*args: Any, time_ns: int = time_ns, **kwargs: Any) -> Iterator[FileStat]:
+            return (entry._replace(mtime_ns=time_ns) for entry in walk(*args, **kwargs))
+
+        monkeypatch.setattr(Roots, "walk", walk_then)
+        (hit,) = answer_of(desk, me, "desk_search", query="storm")["hits"]
+        assert hit["at"].lstrip("0").startswith(f"{year}-")

@@ -8,7 +8,6 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from threading import Lock
@@ -55,6 +54,7 @@ from rolltop.toolsets.retrieval.service.root_lookup import (
 )
 from rolltop.toolsets.retrieval.store import Unusable
 from rolltop.workspace import FileStat, Root, SkippedEntries, is_utf8_path
+from rolltop.workspace.file_stat import moment_of
 from rolltop.workspace.globs import FileGlob, globs_by_root
 
 # Seconds of one indexing run, during which it occupies a worker thread.
@@ -150,7 +150,7 @@ def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
             file_address(place.repo, place.path, (place.line, place.end_line)),
             place.titles or place.path.rpartition("/")[2],
             place.own,
-            datetime.fromtimestamp(changed[place.repo, place.path] / 1e9, UTC),
+            moment_of(changed[place.repo, place.path]),
             first_line=place.line,
             by_meaning="meaning" in place.why,
         )

@@ -22,7 +22,7 @@ from rolltop.toolsets.retrieval.models import SearchRoot
 from rolltop.toolsets.retrieval.service.directories import classify_file
 from rolltop.toolsets.retrieval.service.root_lookup import reader_tool, select_roots
 from rolltop.workspace import FileStat, ResolvedPath, Root, SkippedEntries, is_utf8_path
-from rolltop.workspace.file_stat import state_of
+from rolltop.workspace.file_stat import moment_of, state_of
 from rolltop.workspace.walk import Walk
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ class LastListing:
                 rules[root] = Walk(str(root.path), roots.hidden_paths.names_by_directory)
             if not is_current and not rules[root].includes(entry.relative):
                 continue
-            with suppress(OSError, ValueError, OverflowError):  # it is gone, or of no year we know
+            with suppress(OSError):  # it is gone
                 status = os.lstat(root.absolute_path(entry.relative))
-                at = datetime.fromtimestamp(status.st_mtime, UTC)
+                at = moment_of(status.st_mtime_ns)
                 if self._is_readable(root, entry.relative, status):
                     key = status.st_dev, status.st_ino
                     found.setdefault(key, TouchedFile(root.name, entry.relative, at))
