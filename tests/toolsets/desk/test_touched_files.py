@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import pytest
 from rolltop.core import token_counter
 from rolltop.core.dispatch import ToolSelection
 from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.retrieval import jobs
 from rolltop.toolsets.retrieval.service import touched
 from rolltop.workspace import Roots
 from tests.desks import answer_of, call_tool, make_desk
@@ -147,6 +149,15 @@ def test_files_of_an_earlier_listing_are_named_as_they_are_now(
         ]
         assert answer["pending"].startswith("files are as of 20")
     assert "pending" not in answer_of(desk, me, "desk_resume")
+
+
+def test_the_first_call_knows_what_was_listed_at_the_start(
+    desk: AppContext, code: Path, me: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(code / "read.md")
+    asyncio.run(jobs.list_touched(desk))
+    with listing_takes_long(monkeypatch):
+        assert titles(answer_of(desk, me, "desk_resume")) == ["code/read.md"]
 
 
 def test_a_listing_that_takes_long_is_not_made_again_at_once(

@@ -12,12 +12,14 @@ from rolltop.core.tools import Job
 
 if TYPE_CHECKING:
     from rolltop.toolsets.retrieval.index import trigram_index
-    from rolltop.toolsets.retrieval.service import ranking
+    from rolltop.toolsets.retrieval.service import ranking, touched
 else:
     trigram_index = lazy("rolltop.toolsets.retrieval.index.trigram_index")
     ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
+    touched = lazy("rolltop.toolsets.retrieval.service.touched")
 
 _UPDATE_INTERVAL: Final = 2.0  # seconds
+_DAY: Final = 86_400.0  # seconds
 # Seconds after the start: past the handshake, before the first search.
 _INITIAL_DELAY: Final = 0.2
 
@@ -38,6 +40,12 @@ async def make_vectors(app: AppContext) -> None:
     """Embed chunks that searches lacked, and some that they may find next."""
     if app.roots.named and ranking.has_pending(app):
         await app.run_in_thread(ranking.update_vectors, app)
+
+
+async def list_touched(app: AppContext) -> None:
+    """List the files for the first desk_resume, which waits for none but a small tree's."""
+    if app.roots.named and app.registry.has_tools(["desk_resume"]):
+        await app.run_in_thread(app.service(touched.LastListing).renew, 0)
 
 
 def measure_indexes(app: AppContext) -> dict[str, float]:
@@ -77,4 +85,5 @@ JOBS: Final = (
     Job("retrieval.index", _UPDATE_INTERVAL, update, initial_delay=_INITIAL_DELAY),
     Job("retrieval.ranking", _UPDATE_INTERVAL, update_ranking),
     Job("retrieval.vectors", _UPDATE_INTERVAL, make_vectors),
+    Job("retrieval.touched", _DAY, list_touched, initial_delay=_INITIAL_DELAY),
 )
