@@ -474,3 +474,30 @@ def test_what_has_no_document_is_not_found(shelf: Shelf, path: str) -> None:
     error = shelf.fails("read_plan", file_paths=[path], query="x", budget_tokens=500)
     assert error["code"] == "FILE_NOT_FOUND"
     assert path in error["error"]
+
+
+def test_a_word_tells_as_much_in_each_of_the_documents(shelf: Shelf) -> None:
+    asides = "".join(f"## Part {n}\n\n{FILLER}\n" for n in range(80))
+    shelf.put("novel.md", f"# Novel\n\n{asides}## The end\n\nA lamp went out. {FILLER}\n")
+    shelf.put(
+        "lamps.md",
+        f"# Lamps\n\n## Cleaning the lamp\n\nWipe the lamp with a dry cloth. {FILLER}\n"
+        f"## Storing the lamp\n\nPut the lamp into its box. {FILLER}\n",
+    )
+    answer = shelf.ok(
+        "read_plan",
+        file_paths=["novel.md", "lamps.md"],
+        query="how do I clean the lamp",
+        budget_tokens=250,
+    )
+    assert [section["title"] for section in answer["sections"]] == ["Cleaning the lamp"]
+
+
+def test_of_many_documents_those_that_are_about_the_query_are_read(shelf: Shelf) -> None:
+    for number in range(60):
+        shelf.put(f"many/{number:02}.md", f"# Page {number}\n\nThe harbour lies there. {FILLER}\n")
+    about = "The harbour master opens the harbour at dawn. " * 5
+    shelf.put("many/zz.md", f"# Opening hours\n\n{about}\n")
+    answer = shelf.ok("read_plan", file_paths=["many"], query="harbour", budget_tokens=300)
+    assert answer["unread_files"] == 11
+    assert answer["sections"][0]["title"] == "Opening hours"

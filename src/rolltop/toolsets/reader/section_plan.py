@@ -1,13 +1,15 @@
 """The reading plan: the sections that answer a query best, within a budget of tokens.
 
-Sections are scored by BM25 (Robertson and Zaragoza 2009) over each document's sections, with words
-of titles counted more.
+Sections are scored by BM25 (Robertson and Zaragoza 2009) over the sections of all documents
+together, with words of titles counted more: how much a word tells must not depend on which of the
+documents has it.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, groupby, islice, pairwise
@@ -100,11 +102,13 @@ def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -
                 code="FILE_NOT_FOUND",
                 hint="Name a folder, or a glob as in docs/**/*.md, matched from a root's top.",
             )
-    scored = [
-        (_count_terms(roots, root, entry, terms, read=number < _MAX_SEARCHED), path)
+    counted = {
+        path: _count_terms(roots, root, entry, terms, read=number < _MAX_SEARCHED)
         for number, (path, (root, entry)) in enumerate(found.items())
-    ]
-    likely = sorted((pair for pair in scored if pair[0] >= 0), key=lambda pair: -pair[0])
+    }
+    documents = {path: counts for path, counts in counted.items() if counts is not None}
+    scored = zip(_score(list(documents.values())), documents, strict=True)
+    likely = sorted(scored, key=lambda pair: -pair[0])
     expanded = [path for _, path in likely[:MAX_EXPANDED]]
     return FileList(named, expanded, len(likely) - len(expanded))
 
@@ -145,24 +149,24 @@ def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
 
 def _count_terms(
     roots: Roots, root: Root, entry: FileStat, terms: Sequence[str], *, read: bool
-) -> int:
-    """Count the terms in a file's path and text; -1 if it is no document."""
+) -> _TermCounts | None:
+    """Count the terms in a file's path and text, however long; None if it is no document."""
     text = ""
     if read:
         try:
             with roots.open_entry(root, entry) as file:
                 data = file.read(_SEARCHED_BYTES)
         except (OSError, RolltopError):
-            return -1
+            return None
         if not is_binary(data):
             text = _fold(normalize("NFC", decode(data).text))
         elif is_extracted(data, Path(entry.relative)):
             text = _fold(data.decode("utf-8", "replace"))
         else:
-            return -1
-    path = _fold(normalize("NFC", entry.relative))
-    forms = (term if term in text or term in path else _base_form(term) for term in terms)
-    return sum((form in path) + (form in text) for form in forms)
+            return None
+    text = f"{_fold(normalize('NFC', entry.relative))}\n{text}"
+    counts = {term: text.count(term) or text.count(_base_form(term)) for term in terms}
+    return _TermCounts(1, {term: count for term, count in counts.items() if count})
 
 
 def query_terms(query: str) -> list[str]:
@@ -206,36 +210,56 @@ class _Span(NamedTuple):
     above: str
 
 
-def _score_spans(spans: Sequence[_Span], hits: Mapping[str, Sequence[int]]) -> list[float]:
-    """Score each section by the offsets of the terms; 0 where none occurs.
+class _Hits(NamedTuple):
+    """The form in which a document has a term, and the offsets at which it does."""
+
+    form: str
+    offsets: Sequence[int]
+
+
+class _TermCounts(NamedTuple):
+    """How often terms occur in a text, and its length: the same for all where that is no matter."""
+
+    length: int
+    counts: Mapping[str, float]
+
+
+def _score(texts: Sequence[_TermCounts]) -> list[float]:
+    """Score texts beside each other; 0 where no term occurs."""
+    mean = sum(text.length for text in texts) / max(1, len(texts)) or 1.0
+    occurrences = Counter(term for text in texts for term in text.counts)
+    statistics = TermStatistics(len(texts), mean, occurrences)
+    idf = {term: statistics.idf(term) for term in occurrences}
+    scores: list[float] = []
+    for length, counts in texts:
+        norm = K1 * (1 - B + B * length / mean)
+        scores.append(sum(idf[t] * n * (K1 + 1) / (n + norm) for t, n in counts.items()))
+    return scores
+
+
+def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, _Hits]) -> list[_TermCounts]:
+    """Count the terms in each section.
 
     A term in the titles above a section counts only where the section itself has another.
     """
-    titles, above = [_fold(span.title) for span in spans], [_fold(span.above) for span in spans]
-    mean = sum(span.end - span.start for span in spans) / max(1, len(spans)) or 1.0
-    counts = {
-        term: [
-            bisect_left(offsets, span.end)
-            - bisect_left(offsets, span.start)
-            + _TITLE_WEIGHT * _is_in_title(term, title)
-            for span, title in zip(spans, titles, strict=True)
-        ]
-        for term, offsets in hits.items()
-    }
-    matches = [any(of_span) for of_span in zip(*counts.values(), strict=True)]
-    for term, of_term in counts.items():
-        for at in range(len(spans)) if any(of_term) else ():
-            if matches[at] and not of_term[at] and _is_in_title(term, above[at]):
-                of_term[at] = _ANCESTOR_WEIGHT
-    frequencies = {term: sum(map(bool, of_term)) for term, of_term in counts.items()}
-    statistics = TermStatistics(len(spans), mean, frequencies)
-    scores = [0.0] * len(spans)
-    for term, of_term in counts.items():
-        for at, count in enumerate(of_term):
-            if count:
-                norm = K1 * (1 - B + B * (spans[at].end - spans[at].start) / mean)
-                scores[at] += statistics.idf(term) * count * (K1 + 1) / (count + norm)
-    return scores
+    counted: list[_TermCounts] = []
+    for span in spans:
+        title, above = _fold(span.title), _fold(span.above)
+        counts = {
+            term: count
+            for term, (form, offsets) in hits.items()
+            if (
+                count := bisect_left(offsets, span.end)
+                - bisect_left(offsets, span.start)
+                + _TITLE_WEIGHT * _is_in_title(form, title)
+            )
+        }
+        if counts:
+            for term, (form, _) in hits.items():
+                if term not in counts and _is_in_title(form, above):
+                    counts[term] = _ANCESTOR_WEIGHT
+        counted.append(_TermCounts(span.end - span.start, counts))
+    return counted
 
 
 def _word_starts(lowered: str, term: str) -> list[int]:
@@ -342,11 +366,7 @@ def make_plan(
         raise InvalidArgument(
             "query holds no word", hint="Give the words the sections should hold."
         )
-    found = [
-        candidate
-        for document, place in documents
-        for candidate in _candidates(document, place, terms, tool)
-    ]
+    found = _candidates(documents, terms, tool)
     candidates = sorted(found, key=lambda candidate: -candidate.score)
     entries = room // (_SHARE_OF_LEFT_OUT * _ENTRY_TOKENS)
     entries = max(_MIN_LEFT_OUT, min(_MAX_LEFT_OUT, entries))
@@ -379,25 +399,37 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
 
 
 def _candidates(
-    document: OpenDocument,
-    place: tuple[str, str] | None,
+    documents: Sequence[tuple[OpenDocument, tuple[str, str] | None]],
     terms: Sequence[str],
     tool: str | None,
-) -> Iterator[_SectionCandidate]:
-    text, spans = _composed_spans(document)
+) -> list[_SectionCandidate]:
+    whole: list[_TermCounts] = []
+    own: list[_TermCounts] = []
+    for document, _ in documents:
+        text, spans = _composed_spans(document)
+        hits = _find_terms(text, spans, terms)
+        whole += _count_in_spans(spans, hits)
+        own += _count_in_spans(_own_spans(text, spans), hits)
+    scores = zip(_score(whole), _score(own), strict=True)
+    return [
+        _SectionCandidate(document, place, at, *next(scores), tool)
+        for document, place in documents
+        for at in range(len(document.sections))
+    ]
+
+
+def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, _Hits]:
+    """Find each term as it is, or else words that differ from it by their endings alone."""
     lowered = _fold(text)
     titles = _fold("\n".join(span.title for span in spans))
-    hits: dict[str, list[int]] = {}
+    hits: dict[str, _Hits] = {}
     for term in terms:
-        # The words as they are, before others of the same.
         for form in dict.fromkeys((term, _base_form(term))):
             found = _word_starts(lowered, form)
             if found or _is_in_title(form, titles):
-                hits[form] = found
+                hits[term] = _Hits(form, found)
                 break
-    own = _score_spans(_own_spans(text, spans), hits)
-    for at, scores in enumerate(zip(_score_spans(spans, hits), own, strict=True)):
-        yield _SectionCandidate(document, place, at, *scores, tool)
+    return hits
 
 
 def _composed_spans(document: OpenDocument) -> tuple[str, list[_Span]]:
