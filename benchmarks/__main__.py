@@ -22,6 +22,7 @@ PARTS = (
     "notes_quality",
     "counting",
     "reading",
+    "plans",
     "hostile",
     "retrieval",
     "retrieval_reads",
