@@ -9,13 +9,12 @@ import stat
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from rolltop.workspace.errors import raise_if_exhausted
 from rolltop.workspace.file_stat import open_flags
 
-if TYPE_CHECKING:
-    AccessCheck = Callable[[str, os.stat_result], bool]
+AccessCheck = Callable[[str, os.stat_result], bool]
 
 _BINARY_PROBE_BYTES = 8192
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
 from rolltop.core import pagination
+from rolltop.core.addresses import Address
+from rolltop.core.context import CallContext
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
+from rolltop.core.tools import Toolset
 from rolltop.documents.outline import detect_file_type, parse_outline
+from rolltop.toolsets.desk.models import JsonObject
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from rolltop.core.addresses import Address
-    from rolltop.core.context import CallContext
-    from rolltop.core.tools import Toolset
-    from rolltop.toolsets.desk.models import JsonObject
-
-    Lines = tuple[int, int] | None
-    ResumeAt = Callable[[int, int, int], dict[str, object]]
+Lines = tuple[int, int] | None
+ResumeAt = Callable[[int, int, int], dict[str, object]]
 
 MAX_OUTLINED_BYTES: Final = 1 << 18
 """Longer texts are shown without the titles around their lines: to find them takes too long."""

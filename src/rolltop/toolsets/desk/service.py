@@ -6,51 +6,49 @@ The desk uses of other toolsets what they publish: the functions of their tools,
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import (
     RECORD_KINDS,
+    Address,
+    Kind,
     full_address,
     parse_address,
     show_address,
 )
 from rolltop.core.arguments import require_storable, value_preview
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
+from rolltop.core.tools import Toolset
 from rolltop.toolsets.desk import history, links, resume, search, undo, versions
 from rolltop.toolsets.desk.files import open_file, open_section
 from rolltop.toolsets.desk.links import End
+from rolltop.toolsets.desk.models import (
+    JsonObject,
+    LinkAnswer,
+    Relation,
+    ResumeAnswer,
+    UndoAnswer,
+)
+from rolltop.toolsets.desk.opened import Opened
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
+from rolltop.toolsets.desk.undo import Undone
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.reader import TOOLSET as READER
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import touched
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
+from rolltop.toolsets.tasks.service import TaskService
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from rolltop.core.addresses import Address, Kind
-    from rolltop.core.context import AppContext, CallContext
-    from rolltop.core.db import Tx
-    from rolltop.core.tools import Toolset
-    from rolltop.toolsets.desk.models import (
-        JsonObject,
-        LinkAnswer,
-        Relation,
-        ResumeAnswer,
-        UndoAnswer,
-    )
-    from rolltop.toolsets.desk.opened import Opened
-    from rolltop.toolsets.desk.undo import Undone
-    from rolltop.toolsets.tasks.service import TaskService
-
-    Opener = Callable[[CallContext, Address], Awaitable[Opened]]
+Opener = Callable[[CallContext, Address], Awaitable[Opened]]
 
 _OPERATION: Final = re.compile(r"[0-9a-f]{8,32}", re.ASCII)
 _OPENERS: Final[Mapping[Kind, tuple[Toolset, Opener]]] = {

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rolltop.core.context import import_object
+from rolltop.core.context import AppContext, import_object
+from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
-from rolltop.core.journal.history import EntryFilter
+from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.core.journal.undo import BLOCKED, UndoConflict
 from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import short_operation, uri_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-
-    from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
-    from rolltop.core.journal.history import Entry
-
-    TakeBack = Callable[..., None]
+TakeBack = Callable[..., None]
 
 MAX_ENTRIES: Final = 10_000
 """Entries that one call takes back."""

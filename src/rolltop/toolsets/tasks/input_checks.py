@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import is_address
@@ -26,8 +26,7 @@ from rolltop.toolsets.tasks.models import (
     TaskInput,
 )
 
-if TYPE_CHECKING:
-    FindId = Callable[[str, str], str]
+FindId = Callable[[str, str], str]
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _WEB_LINK: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)

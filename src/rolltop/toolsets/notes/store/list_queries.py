@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -42,8 +42,7 @@ from rolltop.toolsets.notes.models import MAX_PREVIEW_LENGTH, NoteFilters, NoteS
 from rolltop.toolsets.notes.store.notebooks import Notebook, fold_tag
 from rolltop.toolsets.notes.store.tables import note_tags, note_texts, notes
 
-if TYPE_CHECKING:
-    Row = tuple[Any, ...]
+Row = tuple[Any, ...]
 
 _MAX_SHAPES: Final = 256
 # Up to so many tags, a condition for each is faster than one that counts them.

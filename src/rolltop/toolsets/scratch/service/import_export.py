@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core.arguments import parse_timestamp, value_preview
 from rolltop.core.db import Tx
@@ -27,8 +27,7 @@ from rolltop.toolsets.scratch.models.records import (
 from rolltop.toolsets.scratch.service import cell_input, pads, schemas
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
-if TYPE_CHECKING:
-    JsonObject = dict[str, Any]
+JsonObject = dict[str, Any]
 
 PAD_FILE: Final = "pad.json"
 _BATCH_SIZE: Final = 100
