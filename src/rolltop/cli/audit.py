@@ -20,6 +20,5 @@ def run(arguments: Namespace) -> int:
     with open_store(arguments) as database:
         events = database.read_sync(db.SYSTEM, audit.list_events, max(1, arguments.last))
     rows = [(f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor, e.action, e.subject) for e in reversed(events)]
-    for line in options.format_table([("time (UTC)", "who", "did", "to"), *rows]):
-        options.print_line(line)
+    options.print_table([("time (UTC)", "who", "did", "to"), *rows])
     return 0

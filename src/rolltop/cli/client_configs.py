@@ -68,10 +68,6 @@ class Client:
         made |= {"env": variables} if variables else {}
         return made | {key: value for key, value in (old or {}).items() if key not in made}
 
-    def render_entry(self, entry: Mapping[str, Any]) -> str:
-        """Return what a configuration with nothing else in it says."""
-        return self.set_entry("", entry)
-
     def find_entry(self, text: str) -> dict[str, Any] | None:
         """Return the entry of Rolltop's own name. Raises InvalidConfig."""
         table = self._parse(text).get(self.table)

@@ -164,7 +164,7 @@ def _print_entry(arguments: Namespace) -> None:
     client = known.get(arguments.client)
     shown = client or known["cursor"]
     entry = shown.make_entry(_variables(arguments, shown))
-    options.print_line(shown.render_entry(entry).rstrip())
+    options.print_line(shown.set_entry("", entry).rstrip())
     if client is not None:
         print(f"This belongs into {client.path}", file=sys.stderr)  # noqa: T201  # beside the answer
 

@@ -177,6 +177,12 @@ def format_table(rows: list[tuple[str, ...]]) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
+def print_table(rows: list[tuple[str, ...]]) -> None:
+    """Print the rows as `format_table` lines them up. Raises as `print_line`."""
+    for line in format_table(rows):
+        print_line(line)
+
+
 def paint(text: str, color: str) -> str:
     """Return a text in a colour of the terminal (its SGR code), where stdout shows colours."""
     shows = color and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -67,8 +67,7 @@ def run(arguments: Namespace) -> int:
         if arguments.command == "token create":
             _create(database, arguments, expires, read_only=readonly)
         elif arguments.command == "token list":
-            for line in options.format_table(_token_rows(database, arguments.email)):
-                options.print_line(line)
+            options.print_table(_token_rows(database, arguments.email))
         else:
             token = database.write_sync(db.SYSTEM, _revoke_token, arguments)
             options.print_line(f"Revoked {token.name} ({token.id}).")

@@ -26,6 +26,5 @@ def run(arguments: Namespace) -> int:
         return 0
     rows = [("tool", "toolset", "tokens", "title")]
     rows += [(t["name"], t["toolset"], f"{t['tokens']:,}", t["title"]) for t in described]
-    for line in options.format_table([*rows, ("", "", f"{total:,}", "in all")]):
-        options.print_line(line)
+    options.print_table([*rows, ("", "", f"{total:,}", "in all")])
     return 0

@@ -47,8 +47,7 @@ def run(arguments: Namespace) -> int:
                 (u.email, u.id, format_time(u.created_at), format_time(u.last_login_at) or "never")
                 for u in users
             ]
-            for line in options.format_table([("user", "id", "since", "last login"), *rows]):
-                options.print_line(line)
+            options.print_table([("user", "id", "since", "last login"), *rows])
     return 0
 
 

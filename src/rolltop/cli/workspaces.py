@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rolltop.core.db import Database, Tx
-    from rolltop.core.workspaces import Workspace, WorkspaceMember
+    from rolltop.core.workspaces import Workspace
 
 _WITH_EMAIL: Final = {"workspace invite", "workspace leave"}
 
@@ -52,10 +52,11 @@ def run(arguments: Namespace) -> int:
                 (space.name, space.id, format_time(space.created_at), str(count))
                 for space, count in database.read_sync(db.SYSTEM, workspaces.list_workspaces)
             ]
-            _print_table([("workspace", "id", "since", "members"), *rows])
+            options.print_table([("workspace", "id", "since", "members"), *rows])
         elif arguments.command == "workspace members":
-            members = database.read_sync(db.SYSTEM, _list_members, arguments.name)
-            _print_table([("user", "role"), *((one.email, one.role) for one in members)])
+            space = database.read_sync(db.SYSTEM, workspaces.find_workspace, arguments.name)
+            members = database.read_sync(db.SYSTEM, workspaces.list_members, space.id)
+            options.print_table([("user", "role"), *((one.email, one.role) for one in members)])
         else:
             options.print_line(database.write_sync(db.SYSTEM, _change, arguments))
     return 0
@@ -79,10 +80,6 @@ def _change(tx: Tx, arguments: Namespace) -> str:
     return f"{user.email} has left {space.name}."
 
 
-def _list_members(tx: Tx, name: str) -> list[WorkspaceMember]:
-    return workspaces.list_members(tx, workspaces.find_workspace(tx, name).id)
-
-
 def _delete(database: Database, arguments: Namespace) -> int:
     space: Workspace = database.read_sync(db.SYSTEM, workspaces.find_workspace, arguments.name)
     if not confirm(f"the workspace {space.name}", "all that is kept in it", sure=arguments.yes):
@@ -95,8 +92,3 @@ def _delete(database: Database, arguments: Namespace) -> int:
     counts = database.write_sync(db.SYSTEM, delete)
     options.print_line(f"Deleted {space.name}{describe_rows(counts)}.")
     return 0
-
-
-def _print_table(rows: list[tuple[str, ...]]) -> None:
-    for line in options.format_table(rows):
-        options.print_line(line)

@@ -57,7 +57,7 @@ def apply_patch(text: str, changes: Sequence[LineChange]) -> str:
     changed: dict[int, list[str]] = {}
     for change in changes:
         new = _split_lines(
-            change.value if not (mark and change.line == 1) else _strip_bom(change.value)
+            change.value.removeprefix(BOM) if mark and change.line == 1 else change.value
         )
         contents = [content for content, _ending in new] or [""]
         if change.operation == "add":
@@ -175,7 +175,3 @@ def _join_lines(lines: Sequence[tuple[str, str]], *, closed: bool) -> str:
 def _usual_ending(lines: Sequence[tuple[str, str]]) -> str:
     endings = [ending for _content, ending in lines]
     return "\r\n" if endings.count("\r\n") > endings.count("\n") else "\n"
-
-
-def _strip_bom(value: str) -> str:
-    return value.removeprefix(BOM)

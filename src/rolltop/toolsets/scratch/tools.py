@@ -271,14 +271,14 @@ async def complete_pad(
     call: CallContext, _variable: str, typed: str, _context: object
 ) -> list[str]:
     """Complete ids of pads, from the start of an id or a title; last written first."""
-    return await resources.complete_pad_ids(call, typed)
+    return await call.read(resources.find_pad_ids, typed)
 
 
 async def complete_cell(
     call: CallContext, _variable: str, typed: str, _context: object
 ) -> list[str]:
     """Complete ids of cells of the pads written last."""
-    return await resources.complete_cell_ids(call, typed)
+    return await call.read(resources.find_cell_ids, typed)
 
 
 _SCHEMA_ALIASES: Final = (

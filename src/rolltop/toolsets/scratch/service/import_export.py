@@ -211,7 +211,9 @@ def _parse_pad(
     cells = tuple(_parse_cell(pad_id, at, entry, read, limits) for at, entry in enumerate(entries))
     if len({cell.cell_id for cell in cells}) < len(cells):
         raise InvalidArgument("two of its cells have the same cell_id")
-    return PortablePad(pad, _sort_entries(schemas.merge_entries([], change.schemas)), cells)
+    entries = schemas.merge_entries([], change.schemas)
+    entries.sort(key=lambda entry: (entry.description, entry.name))
+    return PortablePad(pad, tuple(entries), cells)
 
 
 def _parse_cell(
@@ -269,10 +271,6 @@ def without_findings(pad: PortablePad) -> PortablePad:
 def _read_whole(tx: Tx, pad: Pad) -> PortablePad:
     cells = cell_rows.get_all_cells(tx, pad.scratch_id)
     return PortablePad(pad, tuple(pad_rows.schemas_of(tx, pad.scratch_id)), tuple(cells))
-
-
-def _sort_entries(entries: list[SchemaEntry]) -> tuple[SchemaEntry, ...]:
-    return tuple(sorted(entries, key=lambda entry: (entry.description, entry.name)))
 
 
 def _json_object(data: bytes) -> JsonObject:

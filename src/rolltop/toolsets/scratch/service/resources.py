@@ -42,16 +42,6 @@ async def read_cell(call: CallContext, given: str) -> str:
     return pagination.compact_json({"scratch_id": scratch_id, **shown, **read})
 
 
-async def complete_pad_ids(call: CallContext, typed: str) -> list[str]:
-    """Complete ids of pads from the start of an id or a title, last written first."""
-    return await call.read(_find_pad_ids, typed.strip().casefold())
-
-
-async def complete_cell_ids(call: CallContext, typed: str) -> list[str]:
-    """Complete ids of cells of the pads written last."""
-    return await call.read(_find_cell_ids, typed.strip().casefold())
-
-
 async def _read(call: CallContext, scratch_id: str, cell_ids: Sequence[str]) -> JsonObject:
     """Read a pad, or one cell without the fields of its pad, as scratch_read does."""
     given: dict[str, Any] = {"scratch_id": scratch_id}
@@ -69,7 +59,9 @@ async def _read(call: CallContext, scratch_id: str, cell_ids: Sequence[str]) -> 
     return {name: value for name, value in fitted.items() if name != "ok"}
 
 
-def _find_pad_ids(tx: Tx, prefix: str) -> list[str]:
+def find_pad_ids(tx: Tx, typed: str) -> list[str]:
+    """Find ids of pads by the start of an id or a title, last written first."""
+    prefix = typed.strip().casefold()
     found = (
         pad.scratch_id
         for pad in _newest_pads(tx, _MAX_PADS_SCANNED)
@@ -79,7 +71,9 @@ def _find_pad_ids(tx: Tx, prefix: str) -> list[str]:
     return list(islice(found, _MAX_COMPLETIONS))
 
 
-def _find_cell_ids(tx: Tx, prefix: str) -> list[str]:
+def find_cell_ids(tx: Tx, typed: str) -> list[str]:
+    """Find ids of cells of the pads written last by the start of an id."""
+    prefix = typed.strip().casefold()
     found = (
         cell.cell_id
         for pad in _newest_pads(tx, _MAX_PADS_WITH_CELLS)
