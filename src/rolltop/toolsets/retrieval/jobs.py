@@ -85,5 +85,6 @@ JOBS: Final = (
     Job("retrieval.index", _UPDATE_INTERVAL, update, initial_delay=_INITIAL_DELAY),
     Job("retrieval.ranking", _UPDATE_INTERVAL, update_ranking),
     Job("retrieval.vectors", _UPDATE_INTERVAL, make_vectors),
-    Job("retrieval.touched", _DAY, list_touched, initial_delay=_INITIAL_DELAY),
+    # Past the first second, in which a first call is to wait for nothing.
+    Job("retrieval.touched", _DAY, list_touched, initial_delay=_UPDATE_INTERVAL),
 )
