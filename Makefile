@@ -81,7 +81,7 @@ conformance: setup ## the MCP conformance suite, the Inspector, the TypeScript c
 	@$(python) -m tests.conformance.programs
 	@$(python) -m pytest -o 'python_files=witness_*.py' tests/conformance
 
-hosts: setup ## Claude Code, Codex and Gemini CLI connect, with no network but the loopback; 860 MB, Linux
+hosts: setup ## Claude Code, Codex and Gemini CLI connect and work a turn, on the loopback alone; 860 MB, Linux
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt
 	@$(python) -m tests.conformance.programs tests/hosts
 	@unshare --net --map-root-user sh -c \

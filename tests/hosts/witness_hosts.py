@@ -8,64 +8,18 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.core.settings import HOST_RESULT_TOKENS
 from rolltop.toolsets import TOOLSETS
-from tests.conformance.programs import NODE, ROLLTOP, environment, free_port, listening
+from tests.conformance.programs import ROLLTOP, free_port, listening
+from tests.hosts.programs import CLAUDE, CODEX, GEMINI, Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-PACKAGES: Final = Path(__file__).with_name("node_modules")
-CODEX: Final = (NODE, PACKAGES / "@openai/codex/bin/codex.js")
-GEMINI: Final = (NODE, PACKAGES / "@google/gemini-cli/bundle/gemini.js")
-QUIET: Final = {
-    "DISABLE_AUTOUPDATER": "1",
-    "DISABLE_ERROR_REPORTING": "1",
-    "DISABLE_TELEMETRY": "1",
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "GEMINI_CLI_TRUST_WORKSPACE": "true",
-}
-SECONDS: Final = 90
-
-
-class Host:
-    """One host's program in a home and a project of its own."""
-
-    def __init__(self, program: Sequence[str | Path], home: Path) -> None:
-        self.program = program
-        self.home = home
-        self.project = home / "project"
-        self.project.mkdir()
-        self.sent = home / "sent.jsonl"
-
-    @property
-    def recorded_server(self) -> list[str]:
-        """The command of a server over stdio that records what its client sends."""
-        return ["sh", "-c", f"tee -a '{self.sent}' | exec '{ROLLTOP}' serve"]
-
-    def __call__(self, *arguments: str, stdin: str = "") -> str:
-        """Return what a run of the program that succeeds prints; Gemini's list is on stderr."""
-        run = subprocess.run(
-            [*self.program, *arguments],
-            cwd=self.project,
-            env={**environment(self.home), **QUIET},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert run.returncode == 0, run.stdout + run.stderr
-        return run.stdout or run.stderr
-
-    def client_names(self) -> set[str]:
-        """Return the names that the host gave itself to the recorded server."""
-        return set(re.findall(r'clientInfo":\{"name":"([^"]+)"', self.sent.read_text()))
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -79,8 +33,7 @@ def url(tmp_path: Path) -> Iterator[str]:
 
 
 def test_claude_code_connects(tmp_path: Path, url: str) -> None:
-    (program,) = PACKAGES.glob("@anthropic-ai/claude-code-*/claude*")
-    claude = Host([program], tmp_path)
+    claude = Host(CLAUDE, tmp_path)
     claude("mcp", "add", "rolltop", "--", *claude.recorded_server)
     claude("mcp", "add", "--transport", "http", "desk", url)
     assert re.findall(r"^(\w+): .*✔ Connected$", claude("mcp", "list"), re.MULTILINE) == [
@@ -129,7 +82,7 @@ def server_status(codex: Host) -> list[dict[str, Any]]:
     with subprocess.Popen(
         [*codex.program, "app-server"],
         cwd=codex.project,
-        env={**environment(codex.home), **QUIET},
+        env=codex.variables,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
