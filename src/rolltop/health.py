@@ -79,7 +79,7 @@ def _run_check(
 
 def failed_result(about: str, error: RolltopError) -> DoctorResult:
     """Return an error as what was found."""
-    return DoctorResult("wrong", about, error.message, error.hint)
+    return DoctorResult("wrong", about, error.full_message, error.hint)
 
 
 def _check_store(app: AppContext) -> Iterator[DoctorResult]:

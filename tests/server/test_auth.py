@@ -209,7 +209,7 @@ def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:
         assert server.ask("GET", "/ready")[0] == 503
         assert server.ask("GET", "/health")[0] == 200
         server.stderr.until(
-            r'"request refused".* status=503 reason=.*The store is out of reach: .*path=/mcp'
+            r'"request refused".* status=503 reason=.*out of reach: .*port 1.*path=/mcp'
         )
 
 

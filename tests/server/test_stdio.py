@@ -380,9 +380,13 @@ def test_calls_that_never_came_to_their_tool_are_logged_too(tmp_path: Path) -> N
         server.initialize()
         failed = server.call("list_tasks")
         assert failed["structuredContent"]["code"] == "UNAVAILABLE"
-        server.stderr.until(r" call .*request_id=2 tool=list_tasks .*outcome=error code=UNAVAIL")
+        told = r" call .*request_id=2 tool=list_tasks .*outcome=error code=UNAVAIL.*127\.0\.0\.1"
+        server.stderr.until(told)
         unread = server.request("resources/read", {"uri": "rolltop://note/12345678"})
         assert unread["error"]["data"]["code"] == "UNAVAILABLE"
+        for answer in (failed, unread):  # where the database is, is for the log
+            assert "there is no connection" in str(answer)
+            assert "127.0.0.1" not in str(answer)
         server.stderr.until(r' call .*request_id=3 tool="resource note" .*code=UNAVAILABLE reason=')
         unknown = server.request("tools/call", {"name": "my_private_words"})
         assert unknown["error"]["code"] == -32602

@@ -161,8 +161,9 @@ def _discard_output() -> None:
 def _report_failure(error: Exception) -> int:
     """Print the one line of a failure and return its exit code."""
     if isinstance(error, RolltopError):
-        end = "" if error.message.endswith((".", "?")) else "."
-        line = f"{error.message}{end} {error.hint}".rstrip()
+        said = error.full_message
+        end = "" if said.endswith((".", "?")) else "."
+        line = f"{said}{end} {error.hint}".rstrip()
         print(f"rolltop: {line}", file=sys.stderr)  # noqa: T201  # the command's answer
         return error.exit_code
     logs = import_module("rolltop.core.logging")

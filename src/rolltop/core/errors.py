@@ -44,18 +44,28 @@ class RolltopError(Exception):
         hint: str = "",
         code: str | None = None,
         data: Mapping[str, Any] | None = None,
+        detail: str = "",
     ) -> None:
-        """Keep the parts apart: each toolset puts them into its own shape."""
+        """Keep the parts apart: each toolset puts them into its own shape.
+
+        `detail` tells more of this machine than a caller may know; the log and commands show it.
+        """
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.code = code or self.default_code
         self.data: dict[str, Any] = dict(data or {})
+        self.detail = detail
+
+    @property
+    def full_message(self) -> str:
+        """The message with its detail, for whoever runs the server."""
+        return f"{self.message} ({self.detail})" if self.detail else self.message
 
     @property
     def log_reason(self) -> str:
         """Why, for the log; empty where the message may quote a caller."""
-        return self.message if self.is_loggable else ""
+        return self.full_message if self.is_loggable else ""
 
 
 class InvalidArgument(RolltopError):

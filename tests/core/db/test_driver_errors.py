@@ -457,6 +457,7 @@ def test_what_is_sent_to_a_server_that_is_gone_is_given_up_within_a_minute(
 
 def test_an_option_that_postgresql_does_not_know_is_named() -> None:
     database = Database("postgresql://ada:secret@127.0.0.1:1/desk?ssl_mode=require")
-    with pytest.raises(Unavailable, match="ssl_mode") as raised:
+    with pytest.raises(Unavailable) as raised:
         database.open()
-    assert "secret" not in raised.value.message
+    assert "ssl_mode" in raised.value.full_message
+    assert "secret" not in raised.value.full_message

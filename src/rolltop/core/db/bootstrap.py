@@ -247,8 +247,9 @@ def _map_missing_right(address: DatabaseUrl) -> Generator[None]:
         if getattr(error.orig, "sqlstate", "") != _INSUFFICIENT_PRIVILEGE:
             raise
         raise Unavailable(
-            f"The store {address.display_name} cannot be opened: {first_line(error.orig)}.",
+            "The store cannot be opened: its role lacks a right.",
             hint="Let its role own the database, or GRANT CREATE ON SCHEMA public to it.",
+            detail=f"{address.display_name}: {first_line(error.orig)}",
         ) from error
 
 

@@ -164,16 +164,17 @@ def _map_sqlite_error(code: int, said: str, address: DatabaseUrl) -> RolltopErro
 
 def _map_postgresql_error(error: exc.DBAPIError) -> RolltopError | None:
     state = str(getattr(error.orig, "sqlstate", None) or "")
+    detail = ""
     reason = _POSTGRESQL_REASONS.get(state) or _POSTGRESQL_CLASSES.get(state[:2])
     connecting = error.statement is None  # psycopg calls a wrong option of the URL a wrong program
     refused = isinstance(error, exc.OperationalError) or (
         connecting and isinstance(error, exc.ProgrammingError)
     )
     if reason is None and not state and refused:
-        reason = f"there is no connection ({first_line(error.orig)})"
+        reason, detail = "there is no connection", first_line(error.orig)
     if reason is None and error.connection_invalidated:
         reason = "the connection was lost"
-    return None if reason is None else _unavailable_error(reason)
+    return None if reason is None else _unavailable_error(reason, detail)
 
 
 def first_line(error: BaseException | None) -> str:
@@ -181,6 +182,6 @@ def first_line(error: BaseException | None) -> str:
     return (str(error).splitlines() or [""])[0].strip()
 
 
-def _unavailable_error(reason: str) -> Unavailable:
+def _unavailable_error(reason: str, detail: str = "") -> Unavailable:
     hint = _FULL_HINT if reason.endswith("disk is full") else _HINT
-    return Unavailable(f"The store is out of reach: {reason}.", hint=hint)
+    return Unavailable(f"The store is out of reach: {reason}.", hint=hint, detail=detail)

@@ -111,7 +111,9 @@ class OpenStore:
             raise disk_error(_IN_DOUBT) from failure
         except Unavailable as failure:
             if committing:
-                raise Unavailable(failure.message, hint=_IN_DOUBT) from failure
+                raise Unavailable(
+                    failure.message, hint=_IN_DOUBT, detail=failure.detail
+                ) from failure
             raise
         except exc.IntegrityError as failure:
             if owner and not self.read(lambda connection: _is_user(connection, owner), None):
