@@ -12,10 +12,12 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.errors import NotFound, RateLimited
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.core.thread_pool import FairTurns
+from rolltop.server.asgi_responses import log_refusal
+from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.rate_limits import network
 
 if TYPE_CHECKING:
-    from rolltop.core.accounts import AccessToken
+    from rolltop.core.accounts import Access
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.server.auth import Authenticator
@@ -82,7 +84,7 @@ class PageLogin:
                 logging.event("login refused", level="warn", by="token", address=address)
         if found is None:
             return None
-        self._count(found.token, address)
+        self._count(found, address)
         return await self._open(found.token.user_id, address, found.token.id)
 
     async def find_principal(self, secret: str, address: str) -> Principal | None:
@@ -98,7 +100,7 @@ class PageLogin:
             return None
         user_id, access = found
         if access is not None:
-            self._count(access.token, address)
+            self._count(access, address)
             return self._authentication.token_principal(access, actor=ACTOR)
         if not self._bearer_token and not await self.takes_links():
             return None
@@ -113,20 +115,14 @@ class PageLogin:
         """End a session."""
         await self._database.write(SYSTEM, page_sessions.close_session, secret, self._bearer_token)
 
-    def _count(self, token: AccessToken, address: str) -> None:
+    def _count(self, access: Access, address: str) -> None:
         """Count a request of a token's session. Raises RateLimited."""
         try:
-            self._authentication.limits.count(token.id)
+            self._authentication.limits.count(access.token.id)
         except RateLimited as failure:
-            logging.event(
-                "request refused",
-                status=429,
-                reason=failure.message,
-                address=address,
-                path="other",
-                user_id=token.user_id,
-                token_id=token.id,
-            )
+            caller = self._authentication.token_principal(access, actor=ACTOR)
+            scope = {"client": (address, 0), "path": "", PRINCIPAL_KEY: caller}
+            log_refusal(scope, 429, failure.message)
             raise
 
     async def _open(self, user_id: str, address: str, token_id: str | None = None) -> str:
