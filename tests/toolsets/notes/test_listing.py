@@ -99,6 +99,29 @@ QUERIES = {
 }
 
 
+def test_conditions_hold_however_many_there_are(shelf: Caller) -> None:
+    """Of those that a search cannot bear the answer says that not all of the query counts."""
+
+    def found(q: str) -> tuple[list[str], str | None]:
+        answer = shelf.ok("note_list", q=q)
+        return sorted(item["title_prev"] for item in answer["items"]), answer.get("matched")
+
+    many = range(120)
+    shelf.note("Tagged\nstorm", tags=[f"t{number}" for number in range(100)])
+    excluded = " ".join(f'-"no {number}"' for number in many)
+    assert found(f'storm {excluded} -"three masts"') == (["Masts", "Tagged", "Übersicht"], "all")
+    assert found(f'{excluded} -"storm"')[0] == ["Party", "日本語"]
+    tags = " ".join(f"tag:t{number}" for number in range(100))
+    assert found(f"{tags} storm") == (["Tagged"], "all")
+    assert found(f"{tags} tag:other storm")[0] == []
+    untagged = " ".join(f"-tag:u{number}" for number in many)
+    assert found(f"storm {untagged} -tag:t1")[0] == ["Harbour", "Masts", "Übersicht"]
+    shelf.note("Numbers\n" + " ".join(map(str, range(100, 132))))
+    phrases = [f'"{number}"' for number in range(100, 133)]
+    assert found(" ".join(phrases[:32])) == (["Numbers"], "all")
+    assert found(" ".join(phrases)) == (["Numbers"], "some")
+
+
 def test_a_query_finds_what_a_person_means(shelf: Caller) -> None:
     found = {q: shelf.titles(q) for q in QUERIES}
     assert found == {q: sorted(titles) for q, titles in QUERIES.items()}

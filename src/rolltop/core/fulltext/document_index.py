@@ -95,7 +95,10 @@ def remove_all(tx: Tx, user_id: str) -> None:
 
 
 class PhraseShape(NamedTuple):
-    """What of a question its statements depend on: how many phrases, SQLite takes 1 for any."""
+    """What of a question its statements depend on: how many phrases, SQLite takes 1 for any.
+
+    Of what is excluded it is 1 for any everywhere.
+    """
 
     required: int
     excluded: int
@@ -105,14 +108,11 @@ class PhraseShape(NamedTuple):
 
 def shape_of(kind: DatabaseKind, phrase_query: PhraseQuery) -> PhraseShape:
     """Return the shape of a question."""
-    counts = map(
-        len,
-        (phrase_query.required, phrase_query.excluded, phrase_query.any_of, phrase_query.all_of),
-    )
-    if kind != "sqlite":
-        return PhraseShape(*counts)
-    wanted, unwanted, any_of, every = (min(count, 1) for count in counts)
-    return PhraseShape(max(wanted, any_of), unwanted, any_of, every)
+    asked = (phrase_query.required, phrase_query.any_of, phrase_query.all_of)
+    wanted, any_of, every = (len(one) if kind != "sqlite" else min(len(one), 1) for one in asked)
+    if kind == "sqlite":
+        wanted = max(wanted, any_of)
+    return PhraseShape(wanted, min(len(phrase_query.excluded), 1), any_of, every)
 
 
 def values_of(tx: Tx, phrase_query: PhraseQuery) -> dict[str, Any]:

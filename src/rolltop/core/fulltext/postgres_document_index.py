@@ -42,11 +42,7 @@ def values_of(tx: Tx, phrase_query: PhraseQuery) -> dict[str, Any]:
     Its words are asked for whose they are, so that the index finds no other tenant's.
     """
     mine = f"'{tenant_lexeme(tx.scope.tenant_id)}'"
-    kinds = {
-        "wanted": phrase_query.required,
-        "unwanted": phrase_query.excluded,
-        "every": phrase_query.all_of,
-    }
+    kinds = {"wanted": phrase_query.required, "every": phrase_query.all_of}
     values = {
         f"{name}_{at}": f"{mine} & {_lexemes(phrase)}"
         for name, some in kinds.items()
@@ -97,7 +93,7 @@ def matching_texts(shape: PhraseShape) -> Subquery:
         w.is_long.is_(True),
         *(_matches_any_part(f"wanted_{at}") for at in range(shape.required)),
         *([_matches_any_part("any_of")] if shape.any_of else []),
-        *(~_matches_any_part(f"unwanted_{at}") for at in range(shape.excluded)),
+        *([~_matches_any_part("unwanted")] if shape.excluded else []),
     )
     return union_all(short, long).subquery()
 

@@ -275,7 +275,8 @@ class NoteFilters:
     """Which notes a list shows, and in which order.
 
     Texts must match `phrases`; of the terms in `names` some may be missing. `symbols` are matched
-    literally. `before` and `after` bound the modification time strictly.
+    literally. `before` and `after` bound the modification time strictly. With `is_partial` the
+    query has more phrases than count.
     """
 
     phrases: PhraseQuery
@@ -287,6 +288,7 @@ class NoteFilters:
     names: tuple[Phrase, ...] = ()
     symbols: tuple[str, ...] = ()
     sort: Sort = "modified"
+    is_partial: bool = False
 
 
 @with_config(ConfigDict(extra="forbid", strict=True))

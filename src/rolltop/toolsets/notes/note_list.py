@@ -31,7 +31,6 @@ from rolltop.toolsets.notes import edits, search_page
 from rolltop.toolsets.notes.models import (
     CURSOR,
     MAX_PREVIEW_LENGTH,
-    MAX_TAGS,
     JsonObject,
     ListQuery,
     MatchMode,
@@ -160,8 +159,9 @@ def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRe
 
     def envelope(items: list[JsonObject]) -> JsonObject:
         answer: JsonObject = {"items": items, "total_items": total}
-        if match.mode is not None:
-            answer["matched"] = match.mode
+        mode = "some" if filters.is_partial and total else match.mode
+        if mode is not None:
+            answer["matched"] = mode
         if match.suggestion is not None:
             answer["nearest"] = match.suggestion
         if has_more and after is None and len(items) == len(shown):
@@ -398,21 +398,26 @@ def _parse_query(query: ListQuery) -> NoteFilters:
         else:
             parts.add_token(found, minus=negates or bool(found["minus"]))
             negates = False
-    quoted, excluded = (
-        tuple(dict.fromkeys(some))[: phrase_query.MAX_PHRASES]
-        for some in (parts.quoted, parts.excluded)
+    quoted, excluded, names = (
+        tuple(dict.fromkeys(some)) for some in (parts.quoted, parts.excluded, parts.names)
+    )
+    symbols = tuple(dict.fromkeys(parts.symbols))
+    is_partial = (
+        max(len(quoted), len(symbols)) > phrase_query.MAX_PHRASES
+        or max(len(excluded), len(names)) > _MAX_NAMES
     )
     is_search = bool(quoted or parts.names)
     sort = query.sort or ("rank" if is_search else "modified")
     return NoteFilters(
-        phrases=phrase_query.PhraseQuery(quoted, excluded),
-        names=tuple(dict.fromkeys(parts.names))[:_MAX_NAMES],
-        tags=tuple(dict.fromkeys(parts.tags))[:MAX_TAGS],
-        untagged=tuple(dict.fromkeys(parts.untagged))[:MAX_TAGS],
+        phrases=phrase_query.PhraseQuery(quoted[: phrase_query.MAX_PHRASES], excluded[:_MAX_NAMES]),
+        names=names[:_MAX_NAMES],
+        tags=tuple(dict.fromkeys(parts.tags)),
+        untagged=tuple(dict.fromkeys(parts.untagged)),
         trash=_TRASH[query.trash_s],
         before=min(parts.before, default=None),
         after=max(parts.after, default=None),
-        symbols=tuple(dict.fromkeys(parts.symbols))[: phrase_query.MAX_PHRASES],
+        symbols=symbols[: phrase_query.MAX_PHRASES],
+        is_partial=is_partial,
         sort="modified" if sort == "rank" and not is_search else sort,
     )
 
