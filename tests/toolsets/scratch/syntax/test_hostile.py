@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.scratch.syntax import c_preprocessor, external_programs, tree_sitter_check
+from rolltop.toolsets.scratch.syntax import (
+    c_macros,
+    c_preprocessor,
+    external_programs,
+    tree_sitter_check,
+)
 from rolltop.toolsets.scratch.syntax.checker import LANGUAGES, check_cell
 from rolltop.toolsets.scratch.syntax.grammar_gaps import rewrite
 from rolltop.toolsets.scratch.syntax.results import CheckRequest, CheckResult
@@ -246,3 +251,24 @@ def test_directives_are_paired_in_time_by_the_texts_length(language: str, unit: 
 )
 def test_rules_are_judged_in_time_by_the_texts_length(language: str, sample: Sample) -> None:
     check_growth(lambda text: tree_sitter_check.find_faults(text, language), sample)
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        *(Sample((unit,)) for unit in ("AAA ", "AAA\n", "a::", "AAA(", "a(int ", "(a*,", '"a" A ')),
+        *(Sample((unit,)) for unit in ("int f(", "[", "{", "{\n", "}\n", "((", "x = ;", "\\\n")),
+        Sample(("{", "}\n"), nested=True),
+        Sample(("AAA(", ")"), nested=True),
+        Sample(("f(int,",), "", ")"),
+        Sample(("AAA int f(a b;",), "void g() { ", "}"),
+    ],
+)
+@pytest.mark.parametrize("is_cpp", [True, False])
+def test_macros_are_found_in_time_by_the_texts_length(sample: Sample, *, is_cpp: bool) -> None:
+    def read(text: str) -> None:
+        reading = c_macros.MacroReading(text, frozenset(), is_cpp=is_cpp)
+        for at in range(0, len(text), 100):
+            reading.excuses(at, at + 1)
+
+    check_growth(read, sample)

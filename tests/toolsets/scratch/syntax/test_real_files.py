@@ -109,6 +109,73 @@ def test_mistakes_beside_them_are_found(text: str, line: int) -> None:
     assert [one.line for one in check_cell(CheckRequest("sh", text)).errors] == [line]
 
 
+@pytest.mark.parametrize("language", ["c", "h", "cpp", "hpp"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "notrace void f(void)\n{\n}\nstatic noinline u32 g(u32 a) { return a; }\n",
+        "int a __read_mostly = 1;\nvoid f(int b) __THROW __attribute__((nonnull(1)));\n",
+        "API_EXPORT(char *) f(int a);\nextern API_DATA(int) b;\nAPI char *API_CALL g(void);\n",
+        "typedef void (API_CALL *F)(int);\nint (API_CALL G)(int a);\n",
+        "struct A {\n  Base_HEAD\n  int a;\n  Base_DEPRECATED(3.11) long b;\n};\n",
+        "static DEFINE_LOCK(a);\nstatic DEFINE_MAP(struct b, c) = {\n  .d = 1,\n};\n",
+        "DECLARE_A(b)\nDECLARE_C(d)\nvoid f(void);\n",
+        "#define begins extern int\nbegins a;\nint b = cast_t(unsigned int, a);\n",
+        "int f(void) {\n  A_BEGIN\n  g(LOG_ERR A_TEXT);\n  A_END\n  return 32 KB;\n}\n",
+        "OPS(add, +=)\nint f(int a) { return REDUCE(*); }\n",
+        "enum A {\n#undef B\n  B = 1,\n#define B B\n  C\n};\n",
+        "#define A(b)  \\\n  if (b) { /* c\n  d */ \\\n    e();\nint f;\n",
+        'API_BEGIN\n\nint a;\n/* é */ API int b;\nconst char *c = "d" FMT "e";\n',
+    ],
+)
+def test_macros_are_in_no_way(language: str, text: str) -> None:
+    assert check_cell(CheckRequest(language, text)).errors == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "void f(int a) {\n  skip_queue(a, b) {\n    g(a);\n  }\n  for_each_b(a)\n    h();\n}\n",
+        "void f(void);\nmodule_init(e)\n",
+        "struct A { int :2; unsigned int :3; } B_ALIGN;\n",
+    ],
+)
+def test_macros_of_c_are_in_no_way(text: str) -> None:
+    assert check_cell(CheckRequest("c", text)).errors == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A_API B : public C {\n  A_INLINE B() : d(1) {}\n  A_INLINE E<int> f();\n};\n",
+        "void f() {\n  TRY {\n    g();\n  }\n  AT_EXIT {\n    h();\n  };\n}\n",
+        "struct A : B {\n  using typename B::C;\n  enum : char { D };\n};\n",
+    ],
+)
+def test_macros_of_cpp_are_in_no_way(text: str) -> None:
+    for language in ("h", "cpp"):
+        assert check_cell(CheckRequest(language, text)).errors == ()
+
+
+@pytest.mark.parametrize("language", ["c", "h", "cpp", "hpp"])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("API int f(void)\n{\n  int a = = 1;\n}\n", 3),
+        ("API int f(void)\n{\n  g(1;\n}\n", 3),
+        ("API int f(void)\n{\n  g(1));\n}\n", 3),
+        ("API int f(void)\n{\n  if (a) {\n    g();\n}\n", 3),
+        ("API int f(void)\n{\n  int a = 1\n}\nAPI int g(void);\n", 3),
+        ("API int f(int a b);\nAPI int g(void) { return (1 + ); }\n", 2),
+        ('API int f(void)\n{\n  g("a);\n}\n', 3),
+        ("#if A\nAPI int f(void) {\n#else\nint f(void) {\n#endif\n  g(;\n}\n", 6),
+    ],
+)
+def test_mistakes_beside_macros_are_found(language: str, text: str, line: int) -> None:
+    errors = check_cell(CheckRequest(language, text)).errors
+    assert line in {one.line for one in errors}
+
+
 @pytest.mark.parametrize("language", ["c", "h", "cpp"])
 def test_what_else_a_machine_does_makes_no_file_invalid(
     monkeypatch: pytest.MonkeyPatch, language: str

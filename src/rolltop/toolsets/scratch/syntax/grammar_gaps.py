@@ -19,31 +19,33 @@ _ARGUMENTS: Final = (
     (r"(?<=[(,])(\s{0,99})(?:struct|union|enum)\s+(\w+)[\s*]{0,99}(?=[,)])", r"\1\2"),
 )
 _C: Final = (
-    # __init, __user: macros of a kernel's
-    (r"\b__(?!attribute__|func__|asm__|int\d|[us]\d|[lb]e\d|\w*_t\b)[a-z]\w*+(?!\s*\()", ""),
-    (r"\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", ""),
-    (r"\b\w{0,40}for_?each\w{0,40}(?=\s*\([^;{}]{0,500}\)\s*[{A-Za-z_])", "while"),
     (r"\bgoto\s*\*[^;]{0,500}", "goto x"),
     (r"(?<=\bcase)([^:;?.]{1,200})\.\.\.[^:;]{0,200}", r"\1"),
-    (r"\bunsigned\s*:\s*\d+\s*(?=;)|\bint\s*:\s*\d+\s*(?=;)", "int x"),
+    (
+        r"(?<=[;{}])(\s{0,99})(?:unsigned\s{1,9})?\w{3,20}\s{0,9}:\s{0,9}\w{1,20}\s{0,9}(?=[;,])",
+        r"\1T x",
+    ),
+    (r"(?<=,)(\s{0,99}):\s{0,9}\d{1,20}", r"\1x"),
     (r"\b_Atomic\s*(\(([^()]*)\))", r"\2"),
     (r"\b_BitInt\s*\([^()]*\)", "int"),
     (r"\bauto(?=\s+\w+\s*=)", "int"),
     (r"\b_(?:Thread_local|Noreturn)\b|\b_Alignas\s*\([^()]*\)", ""),
     (r"(\benum\s+\w+)\s*:\s*\w[\w\s]*(?=\{)", r"\1"),
-    (r"\bstatic\s+(?:const\s+)?(?=[A-Z][A-Z0-9_]{2,}[ \t]*\()", ""),
     (r"(?<=\w)\.\.\.(?=[ \t]*\))", ""),  # GNU's name for the rest of a macro's arguments
     *_ARGUMENTS,
 )
 _CPP: Final = (
     (r"\[\[[^\[\]]*\]\]", ""),
     (r"\b(?:extern\s+)?template\s+(?=(?:class|struct|union)\s+[\w:]+\s*<[^;{}]{0,500}>\s*;)", ""),
+    (r"\benum\s{0,9}:\s{0,9}\w[\w\s:]{0,99}(?=\{)", "enum"),
+    (r"\busing\s+typename\b", "using"),
     (r"\bif\s+!?\s*consteval\b", "if (1)"),
     (r"\b\w+\s*\.\.\.\s*\[[^\[\]]*\]", "int"),
     (r"(?<=[\w\s]:)(\s*\d+)\s*(?:=[^;{}]*|\{[^;{}]*\})(?=;)", r"\1"),  # a bit-field's value
     (r"\b(public|protected|private)\s+(?:slots|Q_SLOTS)\s*:", r"\1:"),
     (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
     (r"(?<=\()(\s*)this\s+(?=[A-Za-z_])", r"\1"),
+    (r"(?<=\()[\w:]{1,200}::(?=\s{0,9}\*)", ""),
     (r"(?:->|(?<!\.)\.)\*(?=\s*[A-Za-z_(])", "+"),
     (r"([*&])\s+=\s*\w+(?=\s*[,)])", r"\1"),  # the default of a parameter without a name
 )
@@ -52,8 +54,8 @@ _ENDLESS: Final = r"\bdef\s+(?:self\.)?\w+[?!]?(?:\([^()\n]{0,200}\))?\s*="
 _REWRITINGS: Final = {
     "c": _C,
     "h": (*_C, *_CPP),
-    "cpp": (*_C[:5], *_ARGUMENTS, *_CPP),
-    "hpp": (*_C[:5], *_ARGUMENTS, *_CPP),
+    "cpp": (*_C[:2], *_ARGUMENTS, *_CPP),
+    "hpp": (*_C[:2], *_ARGUMENTS, *_CPP),
     "cs": (
         (r"\?(?=[.\[][\w.\[\]?!]{0,200}\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
         (r"\ballows\s+ref\s+struct\b", "class"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Final
@@ -82,6 +82,16 @@ def find_faults(content: str, language: str) -> list[Diagnostic]:
     return grammar_queries.find_faults(tree, source, language)
 
 
+def find_unexcused(
+    plain: bytes, source: bytes, grammar: str, excuses: Callable[[int, int], bool]
+) -> list[Diagnostic]:
+    """Find the errors in `plain`, made of `source`, that no macro between two bytes excuses."""
+    tree = _parser(grammar).parse(plain)
+    if tree.root_node.has_error:
+        return _diagnostics(tree, source, excuses)
+    return grammar_queries.find_faults(tree, source, grammar)
+
+
 def _open_string(content: str, language: str, found: list[Diagnostic]) -> list[Diagnostic]:
     """Put a string left open near the first error in front: it is the likely cause.
 
@@ -131,9 +141,17 @@ def _parser(grammar: str) -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(language))
 
 
-def _diagnostics(tree: Tree, source: bytes) -> list[Diagnostic]:
+def _diagnostics(
+    tree: Tree, source: bytes, excuses: Callable[[int, int], bool] | None = None
+) -> list[Diagnostic]:
     found: dict[tuple[int, int], Diagnostic] = {}
+    is_lost = False
     for node in _faults(tree):
+        if excuses and (
+            excuses(node.start_byte, node.end_byte) or (is_lost and _is_of_bracket(node))
+        ):
+            is_lost = True
+            continue
         at, message = _reason(node, source)
         place = position_at_byte(source, at.start_byte)
         found.setdefault(place, syntax_error(message, *place))
@@ -166,6 +184,10 @@ def _reason(node: Node, source: bytes) -> tuple[Node, str]:
     text = source[last.start_byte : last.end_byte].decode("utf-8", "replace")
     shown = re.sub(r"\s+", " ", text)[:_MAX_SHOWN]
     return last, f"Unexpected {shown!r}"
+
+
+def _is_of_bracket(node: Node) -> bool:
+    return node.type in _OPENERS or node.type in _CLOSERS or _find_unbalanced(node) is not None
 
 
 def _find_unbalanced(node: Node) -> Node | None:
