@@ -133,7 +133,6 @@ class _Style:
 
 
 def _insert(text: str, node: Node, member: str, style: _Style, *, depth: int) -> str:
-    """Insert a member at the end of an object."""
     close = node.end - 1
     if not node.members:
         inner = text[node.start + 1 : close]
@@ -162,7 +161,6 @@ def _insert_after(text: str, start: int, close: int, added: str) -> str:
 
 
 def _drop_member(text: str, node: Node, member: Member) -> str:
-    """Take a member out of an object."""
     at = node.members.index(member)
     start = member.start - len(_lead(text, member.start))
     if member.comma >= 0:

@@ -368,7 +368,6 @@ class Parameters:
         return self._error(f"{own} is given twice, once as {value_preview(name)}")
 
     def _describe_allowed(self, name: str) -> str:
-        """Describe a parameter's values."""
         return describe_schema(self.schema["properties"][name], self.schema)
 
     def _error(

@@ -276,7 +276,6 @@ def _text_fits(text: str, limit: int) -> bool:
 
 
 def _is_surely_over(cut: Truncatable, limit: int) -> bool:
-    """Whether a text is surely too long."""
     return limit > 0 and isinstance(cut, TextPage) and cut.size >= limit * _MAX_CHARACTERS_PER_TOKEN
 
 

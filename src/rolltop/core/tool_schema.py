@@ -148,7 +148,6 @@ def resolve_reference(part: JsonObject, root: JsonObject) -> JsonObject:
 
 
 def _describe_range(part: JsonObject) -> str:
-    """Return the limits of a part of a schema in words."""
     low = part.get("minimum", part.get("minLength", part.get("minItems")))
     high = part.get("maximum", part.get("maxLength", part.get("maxItems")))
     unit = " characters" if "minLength" in part or "maxLength" in part else ""

@@ -126,7 +126,6 @@ def _check_framing(scope: Scope, headers: Headers) -> Rejection | None:
 
 
 def _is_preflight(method: str, headers: Headers) -> bool:
-    """Whether a browser asks if it may send a request."""
     return method == "OPTIONS" and "access-control-request-method" in headers
 
 

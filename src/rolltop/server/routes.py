@@ -224,7 +224,6 @@ class HttpApp:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Give a message to the SDK."""
         # The SDK knows the type in small letters only.
         others = [pair for pair in scope["headers"] if pair[0] != _CONTENT_TYPE]
         scope["headers"] = [*others, (_CONTENT_TYPE, _JSON.encode())]

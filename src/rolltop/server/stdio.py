@@ -190,7 +190,6 @@ async def _wait_all_answered(reader: LineReader, in_flight: InFlightRequests) ->
 
 
 def _encode_line(message: JSONRPCMessage) -> bytes:
-    """Return the message as one line of JSON."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
     except PydanticSerializationError:  # a lone surrogate sent back, as in a progress token

@@ -66,7 +66,6 @@ class Catalog:
             return found.entries
 
     def _refresh(self) -> CatalogDirectory:
-        """Compare everything with the disk."""
         state = root_state(self._root or "/")
         top = self._top
         if top is None or state != self._top_state:
@@ -100,7 +99,6 @@ class Catalog:
         return f"{self._root}/{folder.relative}" if folder.relative else self._root or "/"
 
     def _update(self, folder: CatalogDirectory) -> None:
-        """Update one directory."""
         path = self._path(folder)
         try:
             opened = os.open(path, LIST_FLAGS)

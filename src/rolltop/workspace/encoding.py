@@ -193,7 +193,6 @@ def detect_bom(head: bytes) -> TextEncoding | None:
 
 
 def _bom_encoding(data: bytes) -> str | None:
-    """Return the encoding that the byte order mark names."""
     return next((name for mark, name, _ in _BOMS if data.startswith(mark)), None)
 
 
@@ -298,7 +297,6 @@ def _is_western(data: bytes) -> bool:
 
 
 def _guess(data: bytes) -> str:
-    """Run the detector."""
     from chardet import EncodingEra, detect  # noqa: PLC0415  # its models take 100 ms to load
 
     # Old web pages, mail and files; the rarer ones (Macintosh, DOS, mainframes) are guessed

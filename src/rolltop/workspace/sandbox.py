@@ -435,7 +435,6 @@ class HiddenPaths:
 
 
 def _walk_stats(path: Path) -> Iterator[os.stat_result]:
-    """Yield the stat of each file at or below the path."""
     try:
         status = path.lstat()
         if not stat.S_ISDIR(status.st_mode):

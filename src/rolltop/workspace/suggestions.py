@@ -103,6 +103,5 @@ def _rank_paths(found: Sequence[str], above: list[str], name: str) -> list[str]:
 
 
 def _common_suffix_length(some: list[str], others: list[str]) -> int:
-    """Return how many parts are the same, from the last on."""
     pairs = zip(reversed(some), reversed(others), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

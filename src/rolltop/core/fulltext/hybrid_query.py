@@ -275,7 +275,6 @@ def _read_parts(
 
 @cache
 def _ids_statement(shape: QueryShape) -> CompiledStatement:
-    """Read the numbers of all parts that a query may find."""
     return CompiledStatement(select(search_parts.c.id).where(*filter_clauses(shape)))
 
 
@@ -326,7 +325,6 @@ def _parts_statement(kind: DatabaseKind) -> CompiledStatement:
 
 @cache
 def _texts_statement(kind: DatabaseKind) -> CompiledStatement:
-    """Read the texts of some parts."""
     texts = search_texts.c
     return CompiledStatement(
         select(texts.id, texts.text).where(

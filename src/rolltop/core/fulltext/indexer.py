@@ -299,7 +299,6 @@ def _delete_items_statement(kind: DatabaseKind) -> CompiledStatement:
 
 @cache
 def _stored_filters_statement(kind: DatabaseKind) -> CompiledStatement:
-    """Read the filters of things."""
     f = search_filters.c
     return CompiledStatement(
         select(f.item_id, f.name, f.value).where(
@@ -310,7 +309,6 @@ def _stored_filters_statement(kind: DatabaseKind) -> CompiledStatement:
 
 @cache
 def _delete_filters_statement(kind: DatabaseKind) -> CompiledStatement:
-    """Delete one filter."""
     f = search_filters.c
     return CompiledStatement(
         delete(search_filters).where(
@@ -350,7 +348,6 @@ def _delete_parts_statement(kind: DatabaseKind) -> CompiledStatement:
 
 @cache
 def _move_parts_statement(kind: DatabaseKind) -> CompiledStatement:
-    """Give one part another place."""
     return CompiledStatement(
         update(search_parts)
         .where(owner_of(kind, search_parts) == _OWNER, search_parts.c.id == bindparam("moved"))

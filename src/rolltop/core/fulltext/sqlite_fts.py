@@ -120,7 +120,6 @@ class SqliteWordIndex:
         return best(query_filter.shape)
 
     def _count_allowed(self, parts: Sequence[int], query_filter: QueryFilter) -> int:
-        """Return how many of the parts a query may find."""
         statement, values = _count_among_statement(query_filter.shape), query_filter.values
         rows = (statement.rows(self.tx, {**values, "some": list(some)}) for some in batches(parts))
         return sum(number for ((number,),) in rows)
@@ -220,7 +219,6 @@ def _matching_rows(shape: QueryShape | None) -> Select[Any]:
 
 @cache
 def _count_among_statement(shape: QueryShape) -> CompiledStatement:
-    """Count those of some parts that a query may find."""
     found = select(func.count()).where(search_parts.c.id.in_(_SOME), *filter_clauses(shape))
     return CompiledStatement(found)
 
@@ -242,7 +240,6 @@ _PART_WORDS: Final = CompiledStatement(
 
 
 def _fts5_expression(expression: Expression) -> str:
-    """Return an expression as FTS5 takes it."""
     clauses = (" AND ".join(map(_fts5_phrase, clause)) for clause in expression)
     return " OR ".join(f"({clause})" for clause in clauses)
 

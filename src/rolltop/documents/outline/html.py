@@ -77,5 +77,4 @@ def _after(end: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _plain_text(text: str, start: int, end: int) -> str:
-    """Return the text between two places without tags."""
     return unescape(_TAG.sub(" ", text[start : min(end, start + _MAX_TITLE)]))

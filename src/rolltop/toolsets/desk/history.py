@@ -143,7 +143,6 @@ def _describe(entry: Entry, texts: dict[str, str], undone: str | None) -> JsonOb
 
 
 def _describe_link(entry: Entry) -> JsonObject:
-    """Return the fields that tell of a link that came or went."""
     change = entry.changes[0]
     row = change["before"] if change["after"] is None else change["after"]
     verb = "unlinked" if change["after"] is None else "linked"

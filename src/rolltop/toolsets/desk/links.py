@@ -142,7 +142,6 @@ def fit_links(described: Sequence[JsonObject], budget: int) -> JsonObject:
 
 
 def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]:
-    """Map addresses of notes, pads and tasks to their titles."""
     ids, found = defaultdict[str, dict[str, list[str]]](lambda: defaultdict(list)), dict[str, str]()
     for uri in uris:
         if not WEB_ADDRESS.fullmatch(uri):

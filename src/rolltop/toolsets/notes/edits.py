@@ -337,7 +337,6 @@ def check_tags(given: Sequence[str]) -> tuple[str, ...]:
 def _plan_rebased_patch(
     notebook: Notebook, note: Note, request: SaveRequest, changes: tuple[LineChange, ...]
 ) -> Edit:
-    """Plan a patch of an earlier version, moved to the present one."""
     version = request.local_version or 0
     why = f"The patch is for local_version {version}"
     if not 1 <= version < note.local_version:

@@ -488,7 +488,6 @@ class RowComparison:
         return Row(number, self.fresh[number][1:5])
 
     def _place(self, path: str, row: Row | None) -> None:
-        """Classify a file as fresh or stale."""
         number = self._numbers.pop(path, None)
         if number is not None:
             self.fresh.pop(number, None)

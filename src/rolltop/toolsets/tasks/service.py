@@ -201,7 +201,6 @@ class TaskService:
     def _filters(
         self, tx: Tx, filters: FilterInput, user_id: str | None
     ) -> tuple[str, TaskFilters]:
-        """Return whose tasks are asked for, and by which conditions."""
         owner = resolve_owner(tx, user_id)
         wanted = input_checks.task_filters(filters, _id_finder(tx, owner))
         parent_id = wanted.parent_id

@@ -72,7 +72,6 @@ async def _show_folder(visit: Visit, root: str, path: str) -> Response:
 
 
 async def _list_sections(visit: Visit, root: str, path: str) -> list[JsonObject]:
-    """Return the file's outline; none where it has none that the reader knows."""
     if not visit.offers("list_sections"):
         return []
     try:

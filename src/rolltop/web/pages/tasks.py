@@ -152,7 +152,6 @@ def _read_names(
 
 
 def _fields_of(task: JsonObject) -> dict[str, str]:
-    """Return the fields of a task as the form has them."""
     fields = {name: str(task.get(name, "")) for name in (*_TEXTS, *_SWITCHES)}
     return fields | {name: "\n".join(_entries(task, name)) for name in _LISTS}
 

@@ -294,7 +294,6 @@ def _scan_statement(
 
 @lru_cache(_MAX_SHAPES)
 def _full_statement(shape: _FilterShape, view: _PageShape) -> CompiledStatement:
-    """Read a page from among all notes that match."""
     keys = _select_keys(shape, ranked=view.is_ranked)
     if view.is_ranked and shape.kind == "sqlite":
         keys = keys.limit(-1)  # else SQLite computes the rank wherever it is named

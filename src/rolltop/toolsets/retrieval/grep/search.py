@@ -177,7 +177,6 @@ class _Search:
     def _read(
         self, search_root: SearchRoot, entries: list[FileStat], wanted: int
     ) -> Iterator[SearchMatch]:
-        """Yield the matches of the files, in order."""
         verifier = Verifier(
             search_root,
             self._pattern,
@@ -209,7 +208,6 @@ class _Search:
         )
 
     def _drop(self, search_root: SearchRoot, entry: FileStat, reason: str) -> None:
-        """Count a file as skipped."""
         if (search_root.root.name, entry) not in self._dropped:
             self._dropped.add((search_root.root.name, entry))
             self._skipped[reason] += 1

@@ -486,7 +486,6 @@ class MatchReader:
 
     @cached_property
     def _encoding(self) -> str:
-        """The encoding of the whole file."""
         if self._converted is not None:
             return _UTF8
         return detect_encoding(self._read_at).name

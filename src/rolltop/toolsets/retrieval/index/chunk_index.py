@@ -298,7 +298,6 @@ def _read_varints(block: bytes) -> list[int]:
 
 
 def _varint(number: int) -> bytes:
-    """Return a number as SQLite's variable-length integer."""
     digits = [number & 0x7F]
     while number := number >> 7:
         digits.append(number & 0x7F | 0x80)

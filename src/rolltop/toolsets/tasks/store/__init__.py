@@ -280,7 +280,6 @@ def _ready_conditions(owner: str, now: datetime) -> tuple[Condition, ...]:
 
 
 def _is_claimed(now: datetime) -> Condition:
-    """Return the condition that a claim of a pending task runs."""
     return tasks.c.claimed_until.is_not(None) & (tasks.c.claimed_until > now)
 
 
@@ -309,7 +308,6 @@ def _is_blocked(owner: str) -> Condition:
 
 
 def _filter_conditions(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[Condition]:
-    """Yield the conditions of the filters that are given."""
     for name in ("status", "parent_id", "project", "assignee"):
         if (value := getattr(filters, name)) is not None:
             yield tasks.c[name] == value
@@ -329,7 +327,6 @@ def _filter_conditions(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[Con
 
 
 def _tasks_of(tx: Tx, rows: Iterable[Any]) -> list[Task]:
-    """Return the tasks of the rows of a narrowed `_SELECT_TASKS`."""
     found: list[Task] = []
     for values in rows:
         row = dict(zip(_COLUMN_NAMES, values, strict=True))
