@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Final
 from benchmarks import stores
 from benchmarks.measure import Table
 from benchmarks.search_pairs import testing_sets, tuning_sets
-from rolltop.core import fulltext
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.dispatch import ToolRegistry
 from rolltop.core.fulltext import relevance
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import query_terms
+from rolltop.core.fulltext.documents import TextQuery
 from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.desk import ranking, search
@@ -43,7 +43,7 @@ from rolltop.workspace import Roots
 if TYPE_CHECKING:
     from benchmarks.search_pairs import Pair, PairSet
     from rolltop.core.db import Tx
-    from rolltop.core.fulltext import FoundText
+    from rolltop.core.fulltext.documents import FoundText
     from rolltop.core.principal import Principal
     from rolltop.toolsets.scratch.models.inputs import CellInput
 
@@ -149,7 +149,7 @@ def _is(kind: str, wanted: str) -> bool:
 
 def _search(app: AppContext, scope: Principal, query: str) -> Lists:
     call = CallContext(app, scope, "desk_search", 0)
-    return asyncio.run(search.find_texts(call, fulltext.TextQuery(query, search.ALL_KINDS)))
+    return asyncio.run(search.find_texts(call, TextQuery(query, search.ALL_KINDS)))
 
 
 def _take_turns(_query: str, lists: Lists) -> list[FoundText]:

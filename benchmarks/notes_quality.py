@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks import stores
 from benchmarks.measure import Table
-from rolltop.core import fulltext
 from rolltop.core.fulltext import hybrid_query, indexer
+from rolltop.core.fulltext.analyzer import chunks
+from rolltop.core.fulltext.documents import IndexDocument
 from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.toolsets.notes import TOOLSET, note_list
 from rolltop.toolsets.notes.models import Content, ListQuery, NewNote, NotePageRequest
@@ -200,9 +201,9 @@ def _fill(tx: Tx, sessions: Sequence[str]) -> None:
     new = [NewNote(Content(t, modified=1e9 + n), str(n)) for n, t in enumerate(sessions)]
     Notebook(tx).create(new, source="import")
     documents = [
-        fulltext.IndexDocument("cell", str(number), part, text)
+        IndexDocument("cell", str(number), part, text)
         for number, session in enumerate(sessions)
-        for part, text in enumerate(fulltext.chunks(session))
+        for part, text in enumerate(chunks(session))
     ]
     indexer.put(tx, documents)
 

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Final, get_args
 from benchmarks import stores
 from benchmarks.measure import Table
 from benchmarks.search_pairs import DOCUMENTS, QUERIES, testing_sets, tuning_sets
-from rolltop.core import fulltext
 from rolltop.core.db import SYSTEM
 from rolltop.core.embedding import get_embedder
 from rolltop.core.fulltext import hybrid_query, indexer, vector_store
+from rolltop.core.fulltext.analyzer import chunks
+from rolltop.core.fulltext.documents import IndexDocument, QueryMode
 
 if TYPE_CHECKING:
     from benchmarks.search_pairs import PairSet
     from rolltop.core.db import Database
     from rolltop.core.embedding import Embedder
 
-MODES: Final[tuple[fulltext.QueryMode, ...]] = get_args(fulltext.QueryMode)
+MODES: Final[tuple[QueryMode, ...]] = get_args(QueryMode)
 DEEPEST: Final = 10
 NEAR: Final = 5
 _BATCH: Final = 64
@@ -71,17 +72,17 @@ def _table(title: str, sets: list[PairSet], model: Embedder) -> Table:
     return Table(title, _HOW, ("set", "mode", "nDCG@10", "recall@5"), rows)
 
 
-def _measured(pairs: PairSet, model: Embedder) -> dict[fulltext.QueryMode, Quality]:
+def _measured(pairs: PairSet, model: Embedder) -> dict[QueryMode, Quality]:
     with tempfile.TemporaryDirectory() as folder:
         database, scope = stores.opened(Path(folder))
         documents = [
-            fulltext.IndexDocument("document", str(number), part, text)
+            IndexDocument("document", str(number), part, text)
             for number, pair in enumerate(pairs.pairs)
-            for part, text in enumerate(fulltext.chunks(pair.document))
+            for part, text in enumerate(chunks(pair.document))
         ]
         database.write_sync(scope, indexer.put, documents)
         _embed(database, model)
-        ranks: dict[fulltext.QueryMode, list[int | None]] = {mode: [] for mode in MODES}
+        ranks: dict[QueryMode, list[int | None]] = {mode: [] for mode in MODES}
         for number, pair in enumerate(pairs.pairs[:QUERIES]):
             vector = model.embed([pair.query])[0]
             for mode in MODES:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import fulltext
 from rolltop.core.db import SYSTEM
 from rolltop.core.fulltext import hybrid_query, indexer, vector_store
+from rolltop.core.fulltext.documents import IndexDocument
 from tests.fake_embedder import FakeEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rolltop.core.db import Database
-    from rolltop.core.fulltext import IndexDocument, IndexHit, QueryMode
+    from rolltop.core.fulltext.documents import IndexHit, QueryMode
     from rolltop.core.principal import Principal
 
 
@@ -33,12 +33,7 @@ class Index:
 
     def cell(self, name: str, *parts: str, **filters: str | Sequence[str]) -> None:
         """Put one thing of the kind cell."""
-        self.put(
-            *(
-                fulltext.IndexDocument("cell", name, n, text, filters)
-                for n, text in enumerate(parts)
-            )
-        )
+        self.put(*(IndexDocument("cell", name, n, text, filters) for n, text in enumerate(parts)))
 
     def drop(self, *ids: str) -> None:
         self.database.write_sync(self.scope, indexer.drop, "cell", ids)

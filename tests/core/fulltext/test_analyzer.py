@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlcipher3 import dbapi2 as sqlite3
 
-from rolltop.core.fulltext import chunks
 from rolltop.core.fulltext.analyzer import (
     CHUNK_CODE_POINTS,
     MAX_CHUNKS,
     OVERLAP_CODE_POINTS,
+    chunks,
     tokenize,
 )
 from rolltop.core.fulltext.snippets import snippet

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.core.fulltext import IndexDocument, hybrid_query, indexer, sqlite_fts
+from rolltop.core.fulltext import hybrid_query, indexer, sqlite_fts
+from rolltop.core.fulltext.documents import IndexDocument
 
 if TYPE_CHECKING:
     from tests.core.fulltext.conftest import Index

@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from sqlalchemy import func, select, text, update
 
-from rolltop.core import fulltext
 from rolltop.core.accounts import add_user, delete_user
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.schema import metadata
-from rolltop.core.fulltext import (
-    IndexDocument,
-    QueryMode,
-    hybrid_query,
-    indexer,
-    tables,
-    vector_store,
-)
+from rolltop.core.fulltext import hybrid_query, indexer, tables, vector_store
+from rolltop.core.fulltext.documents import IndexDocument, IndexHit, QueryMode
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
 from tests.databases import connect_as_system
@@ -37,7 +30,7 @@ MODES: Final[tuple[QueryMode, ...]] = ("words", "meaning", "hybrid")
 
 
 def test_words_are_found_within_the_transaction_that_wrote_them(index: Index) -> None:
-    def write(tx: Tx) -> list[fulltext.IndexHit]:
+    def write(tx: Tx) -> list[IndexHit]:
         indexer.put(tx, [IndexDocument("cell", "a", 0, "a quick fox")])
         return hybrid_query.query(tx, "fox", kinds=["cell"], filters={}, limit=5, mode="words")
 
@@ -148,10 +141,8 @@ def test_kinds_and_filters_apply_before_the_limit(index: Index) -> None:
 
 
 def test_a_kind_is_found_among_many_better_hits_of_another(index: Index) -> None:
-    index.put(
-        fulltext.IndexDocument("pad", "quiet", 0, "some gold and quartz among other things", {})
-    )
-    index.put(*(fulltext.IndexDocument("cell", f"c{n}", 0, "gold quartz", {}) for n in range(300)))
+    index.put(IndexDocument("pad", "quiet", 0, "some gold and quartz among other things", {}))
+    index.put(*(IndexDocument("cell", f"c{n}", 0, "gold quartz", {}) for n in range(300)))
     assert [hit.id for hit in index.hits("gold quartz", kinds=["pad"], limit=1)] == ["quiet"]
     assert len(index.ids("gold quartz", limit=400)) == 300
     assert len(index.hits("gold quartz", kinds=["pad", "cell"], limit=400)) == 301

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString
 from psycopg import sql
 from sqlalchemy import select
 
-from rolltop.core import fulltext
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM, Database
 from rolltop.core.fulltext import document_index, filters, tables
+from rolltop.core.fulltext.documents import IndexDocument
 from rolltop.core.fulltext.phrase_query import PhraseQuery, split_phrase
 from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
@@ -104,7 +104,7 @@ def test_a_wide_filter_is_asked_row_by_row_before_the_server_knows_its_tables(
             )
     index.put(
         *(
-            fulltext.IndexDocument("cell", f"c{n:04}", 0, f"gold {n}", {"place": f"p{n % 2}"})
+            IndexDocument("cell", f"c{n:04}", 0, f"gold {n}", {"place": f"p{n % 2}"})
             for n in range(count)
         )
     )

@@ -13,8 +13,9 @@ from pypdf import PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.documents.extractors import ParsedDocument, pdf, read_document
 from rolltop.documents.extractors import document_reader as archives
+from rolltop.documents.extractors import pdf
+from rolltop.documents.extractors.document_reader import ParsedDocument, read_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -327,7 +328,8 @@ def test_replaced_bytes_are_noted() -> None:
 
 def test_reading_text_loads_no_document_library() -> None:
     program = (
-        "import sys, pathlib; from rolltop.documents.extractors import read_document\n"
+        "import sys, pathlib\n"
+        "from rolltop.documents.extractors.document_reader import read_document\n"
         "read_document(b'# A', pathlib.Path('a.txt'))\n"
         "sys.exit(any(name in sys.modules for name in ('pypdf', 'docx', 'pptx', 'lxml')))"
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rolltop.documents.extractors import read_document
+from rolltop.documents.extractors.document_reader import read_document
 
 PATH = Path("work.ipynb")
 

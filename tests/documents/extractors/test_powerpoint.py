@@ -16,7 +16,7 @@ from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
 from pptx.oxml import parse_xml
 
-from rolltop.documents.extractors import read_document
+from rolltop.documents.extractors.document_reader import read_document
 
 _DRAWING: Final = "http://schemas.openxmlformats.org/drawingml/2006"
 _CHARTS: Final = "ppt/charts/chart"

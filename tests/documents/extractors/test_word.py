@@ -11,7 +11,7 @@ import pytest
 from docx import Document
 from docx.parts.document import DocumentPart
 
-from rolltop.documents.extractors import read_document
+from rolltop.documents.extractors.document_reader import read_document
 
 if TYPE_CHECKING:
     from docx.enum.style import WD_STYLE_TYPE

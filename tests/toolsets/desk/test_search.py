@@ -10,7 +10,7 @@ import pytest
 from rolltop.core import accounts, token_counter
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import ToolSelection
-from rolltop.core.fulltext import FoundText
+from rolltop.core.fulltext.documents import FoundText
 from rolltop.core.pagination import AddressText
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk.ranking import rank_texts

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from rolltop.core.dispatch import dispatch
-from rolltop.documents.extractors import pdf, read_document
+from rolltop.documents.extractors import pdf
+from rolltop.documents.extractors.document_reader import read_document
 from rolltop.toolsets.reader import document_cache, store
 from rolltop.toolsets.reader.service import ReaderService
 from rolltop.workspace import file_stat

@@ -11,8 +11,11 @@ import pytest
 from docx import Document as WordDocument
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.documents.extractors import ExtractionPool, read_document
-from rolltop.documents.extractors.document_reader import IN_SERVER_BYTES
+from rolltop.documents.extractors.document_reader import (
+    IN_SERVER_BYTES,
+    ExtractionPool,
+    read_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

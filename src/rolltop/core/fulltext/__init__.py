@@ -6,29 +6,3 @@ Vectors (`vector_store`) follow from a background job. Everything keeps to the t
 
 Importing this loads neither SQLAlchemy nor numpy; only vectors need numpy (extra `semantic`).
 """
-
-from __future__ import annotations
-
-from rolltop.core.fulltext.analyzer import chunks
-from rolltop.core.fulltext.documents import (
-    NO_EMBEDDING,
-    Filters,
-    FoundText,
-    IndexDocument,
-    IndexHit,
-    PendingText,
-    QueryMode,
-    TextQuery,
-)
-
-__all__ = [
-    "NO_EMBEDDING",
-    "Filters",
-    "FoundText",
-    "IndexDocument",
-    "IndexHit",
-    "PendingText",
-    "QueryMode",
-    "TextQuery",
-    "chunks",
-]

@@ -10,8 +10,9 @@ from typing import Final
 from rolltop.core.addresses import RECORD_KINDS, Address, Kind, short_id
 from rolltop.core.context import AppContext, import_object
 from rolltop.core.db import Tx
-from rolltop.core.fulltext import FoundText, TextQuery, relevance
+from rolltop.core.fulltext import relevance
 from rolltop.core.fulltext.bm25 import query_terms
+from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot, Moment, moment_at
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.toolsets.desk.ranking import score_texts

@@ -9,9 +9,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from rolltop.core.addresses import SCHEME
-from rolltop.core.fulltext import FoundText, relevance
+from rolltop.core.fulltext import relevance
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import TermStatistics, query_terms
+from rolltop.core.fulltext.documents import FoundText
 from rolltop.core.fulltext.relevance import Relevance
 
 MAX_SCORED_LENGTH: Final = 20_000

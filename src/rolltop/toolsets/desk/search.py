@@ -13,7 +13,7 @@ from rolltop.core import cursor as cursors
 from rolltop.core.addresses import full_address, parse_address, record_address, show_address
 from rolltop.core.arguments import require_storable
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
-from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
 from rolltop.toolsets.desk import links, store

@@ -20,8 +20,9 @@ from rolltop.core import cursor as cursors
 from rolltop.core.addresses import record_address
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.fulltext import FoundText, TextQuery, document_index, phrase_query
+from rolltop.core.fulltext import document_index, phrase_query
 from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 from rolltop.core.fulltext.stemmer import stem

@@ -21,7 +21,7 @@ from rolltop.core.addresses import full_address, record_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict, InvalidArgument
-from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.pagination import Page, TextPage
 from rolltop.core.settings import Settings
 from rolltop.toolsets.notes import edits, note_list, note_view

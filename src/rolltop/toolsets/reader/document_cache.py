@@ -26,13 +26,13 @@ from rolltop.core import token_counter
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.text.lines import line_starts
-from rolltop.documents.extractors import (
+from rolltop.documents.extractors.document_reader import (
+    MAX_SECONDS,
     ExtractionPool,
     ParsedDocument,
     is_extracted,
     library_versions,
 )
-from rolltop.documents.extractors.document_reader import MAX_SECONDS
 from rolltop.documents.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import JsonObject, TokenEncoding

@@ -25,7 +25,7 @@ from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext.analyzer import uses_pairs
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
 from rolltop.core.fulltext.stemmer import stem
-from rolltop.documents.extractors import is_extracted
+from rolltop.documents.extractors.document_reader import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_utf8_path

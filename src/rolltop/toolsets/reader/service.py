@@ -14,7 +14,7 @@ from rolltop.core.addresses import file_address, section_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
-from rolltop.documents.extractors import is_extracted
+from rolltop.documents.extractors.document_reader import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader import section_plan, sections
 from rolltop.toolsets.reader.document_cache import DocumentCache, OpenDocument

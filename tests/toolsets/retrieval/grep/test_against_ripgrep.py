@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.toolsets.retrieval.grep import search
+from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.workspace.globs import FileGlob
 from tests.campaign import examples
 from tests.toolsets.retrieval.grep.drawn import queries

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from rolltop.core.errors import Unavailable
-from rolltop.toolsets.retrieval.grep import SearchRoot, ripgrep, search
-from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.grep import ripgrep
+from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.workspace import Roots
 from tests.toolsets.retrieval.grep.witness import found, trees_of
 

@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from rolltop.toolsets.retrieval.grep import find_matching_files
+from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import Roots
 

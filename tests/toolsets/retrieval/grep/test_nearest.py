@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.toolsets.retrieval.grep import find_suggestion, search
+from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
 from rolltop.toolsets.retrieval.models import Query
 from tests.toolsets.retrieval.grep.witness import trees_of
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.errors import InvalidArgument
-from rolltop.toolsets.retrieval.grep import SearchRoot, ripgrep, search, verifier
+from rolltop.toolsets.retrieval.grep import ripgrep, verifier
+from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.grep.verifier import VerifiedHits, Verifier, descriptor_reader
-from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.workspace import Roots
 from rolltop.workspace.file_stat import is_stable
 from tests.toolsets.retrieval.grep.witness import trees_of

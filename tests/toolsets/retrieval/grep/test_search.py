@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
-from rolltop.toolsets.retrieval.grep import ripgrep, search, verifier
+from rolltop.toolsets.retrieval.grep import ripgrep, verifier
+from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.models import Line, Query
 from rolltop.workspace import FileStat, SkippedEntries
 from tests.forks import PATIENCE

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolltop.toolsets.retrieval.grep import find_suggestion
+from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import FileStat, SkippedEntries
 from tests.campaign import examples

@@ -3,7 +3,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rolltop.toolsets.retrieval.grep import find_suggestion, find_term_files
+from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
+from rolltop.toolsets.retrieval.grep.term_finder import find_term_files
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import SkippedEntries
 from tests.toolsets.retrieval.grep.witness import trees_of

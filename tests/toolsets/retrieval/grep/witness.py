@@ -6,8 +6,9 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from rolltop.toolsets.retrieval.grep import SearchRoot, search
 from rolltop.toolsets.retrieval.grep.ripgrep import ripgrep_path
+from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.models import SearchRoot
 from rolltop.workspace import Roots
 
 if TYPE_CHECKING:

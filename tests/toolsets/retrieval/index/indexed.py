@@ -6,9 +6,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from rolltop.toolsets.retrieval.grep import SearchRoot, search
+from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.index.trigram_index import TrigramIndex
-from rolltop.toolsets.retrieval.models import Query
+from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.workspace import Roots
 from tests.forks import PATIENCE
 

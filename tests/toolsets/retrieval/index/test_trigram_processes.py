@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rolltop.toolsets.retrieval.grep import search
+from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.index import trigram_file
 from rolltop.toolsets.retrieval.models import Query
 from tests.campaign import examples

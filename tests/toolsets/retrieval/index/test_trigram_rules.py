@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rolltop.toolsets.retrieval.grep import search
+from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.models import Query
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.retrieval import store
-from rolltop.toolsets.retrieval.grep import find_suggestion, search
+from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
 from rolltop.toolsets.retrieval.index import trigram_file
 from rolltop.toolsets.retrieval.index.trigram_index import RootView
 from rolltop.toolsets.retrieval.models import Query

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rolltop.documents.extractors import read_document
+from rolltop.documents.extractors.document_reader import read_document
 from rolltop.toolsets.retrieval import line_index
 from rolltop.toolsets.retrieval.index import file_text
 from tests.campaign import examples

@@ -21,14 +21,18 @@ from rolltop.core.pagination import (
     count_tokens,
     without_addresses,
 )
-from rolltop.toolsets.retrieval.grep import (
-    ELLIPSIS,
-    SearchRoot,
-    find_suggestion,
-    search,
-)
+from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
+from rolltop.toolsets.retrieval.grep.verifier import ELLIPSIS
 from rolltop.toolsets.retrieval.index.trigram_index import search_roots
-from rolltop.toolsets.retrieval.models import JsonObject, Line, Query, SearchMatch, SearchResults
+from rolltop.toolsets.retrieval.models import (
+    JsonObject,
+    Line,
+    Query,
+    SearchMatch,
+    SearchResults,
+    SearchRoot,
+)
 from rolltop.toolsets.retrieval.service.root_lookup import (
     CallTimer,
     relative_glob,

@@ -19,21 +19,25 @@ from rolltop.core.addresses import file_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidConfig
-from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.pagination import Page
-from rolltop.toolsets.retrieval.grep import (
-    SearchRoot,
-    find_matching_files,
-    find_suggestion,
-    find_term_files,
-    search,
-)
+from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
+from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
+from rolltop.toolsets.retrieval.grep.term_finder import find_term_files
 from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes, index_name
 from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES
 from rolltop.toolsets.retrieval.index.trigram_index import open_index, search_roots
 from rolltop.toolsets.retrieval.index.vector_builder import VectorBuilder
 from rolltop.toolsets.retrieval.index.vectors import Vectors
-from rolltop.toolsets.retrieval.models import JsonObject, Order, Query, RankedResult, TermFiles
+from rolltop.toolsets.retrieval.models import (
+    JsonObject,
+    Order,
+    Query,
+    RankedResult,
+    SearchRoot,
+    TermFiles,
+)
 from rolltop.toolsets.retrieval.ranked import MAX_RESULTS, Meaning, RankedTree, Ranking
 from rolltop.toolsets.retrieval.ranked import search as search_ranked
 from rolltop.toolsets.retrieval.service.exact_search import empty_meta

@@ -15,14 +15,8 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import RolltopError
-from rolltop.core.fulltext import (
-    NO_EMBEDDING,
-    FoundText,
-    IndexHit,
-    TextQuery,
-    hybrid_query,
-    suggestions,
-)
+from rolltop.core.fulltext import hybrid_query, suggestions
+from rolltop.core.fulltext.documents import NO_EMBEDDING, FoundText, IndexHit, TextQuery
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.leases import JobLease
 from rolltop.core.principal import Principal

@@ -13,7 +13,9 @@ from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.types import id_range
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopError
-from rolltop.core.fulltext import IndexDocument, chunks, indexer
+from rolltop.core.fulltext import indexer
+from rolltop.core.fulltext.analyzer import chunks
+from rolltop.core.fulltext.documents import IndexDocument
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,

@@ -14,7 +14,7 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.cursor import filtered_kind
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument, RolltopError
-from rolltop.core.fulltext import FoundText, TextQuery
+from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.journal.history import Entry
 from rolltop.core.pagination import Page, TextPage, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS, Principal
