@@ -23,10 +23,8 @@ def build_context(
 ) -> AppContext:
     """Build the context that the settings describe; open nothing yet.
 
-    Raises:
-        InvalidConfig: a setting names a toolset, tool, root, project or store that cannot be, or
-            settings of a toolset do not go together.
-
+    Raises InvalidConfig: a setting names a toolset, tool, root, project or store that cannot be, or
+    settings of a toolset do not go together.
     """
     for toolset in toolsets:
         if toolset.check_settings is not None:

@@ -304,9 +304,7 @@ def find_entries(working_directory: Path) -> Iterator[ClientEntry]:
 def own_command() -> tuple[str, ...]:
     """Return this program as a client has to start it, now and tomorrow.
 
-    Raises:
-        InvalidConfig: it runs from a folder that somebody will delete.
-
+    Raises InvalidConfig: it runs from a folder that somebody will delete.
     """
     started = Path(sys.argv[0])
     found = shutil.which(SERVER_NAME)

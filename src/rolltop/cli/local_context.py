@@ -22,9 +22,7 @@ ACTOR = "command line"
 def open_context(settings: Settings) -> Generator[AppContext]:
     """Open the context that the settings describe for as long as the command needs it.
 
-    Raises:
-        InvalidConfig: a setting names something that cannot be.
-
+    Raises InvalidConfig: a setting names something that cannot be.
     """
     context = app.build_context(settings)
     try:

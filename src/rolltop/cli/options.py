@@ -122,11 +122,7 @@ def read_entry(arguments: Sequence[str], given: Mapping[str, str], directory: st
     """Return the settings of a server that a client starts with these arguments and variables.
 
     Of ours, it sees the variables that the client's entry sets and no others. `directory` is the
-    one it is started in, if that is known.
-
-    Raises:
-        InvalidConfig: the server would not start.
-
+    one it is started in, if that is known. Raises InvalidConfig: the server would not start.
     """
     parser = EntryParser(allow_abbrev=False)
     import_module("rolltop.cli.serve").configure(parser)

@@ -77,9 +77,7 @@ def run(arguments: Namespace) -> int:
 def parse_expiry(text: str) -> datetime | None:
     """Return the moment, in UTC, that a time from now or an ISO date stands for; None for never.
 
-    Raises:
-        InvalidConfig: it is neither.
-
+    Raises InvalidConfig: it is neither.
     """
     if text == _NEVER:
         return None

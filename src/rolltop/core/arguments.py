@@ -218,9 +218,8 @@ class Parameters:
     def validate(self, given: object) -> dict[str, Any]:
         """Return the arguments by name, those left out missing.
 
-        Raises:
-            InvalidArgument: names the argument, what was given, what is allowed, the nearest name.
-
+        Raises InvalidArgument: names the argument, what was given, what is allowed, the nearest
+        name.
         """
         if not isinstance(given, dict):
             raise self._error(f"arguments must be an object; got {value_preview(given)}")
@@ -276,9 +275,7 @@ class Parameters:
     def _read_values(self, named: Mapping[str, Any], reader: _ValueReader) -> dict[str, Any]:
         """Return the values in the types that are declared, empty ones of optional ones left out.
 
-        Raises:
-            RecursionError: they are nested too deeply.
-
+        Raises RecursionError: they are nested too deeply.
         """
         declared = self.short_schema["properties"]
         arguments: dict[str, Any] = {}

@@ -70,9 +70,7 @@ def decode_place(kind: str, cursor: str | None) -> tuple[int, str]:
 def find_place(keys: Sequence[str], named: tuple[int, str]) -> int:
     """Return where such a list goes on, whatever was added or removed before.
 
-    Raises:
-        InvalidArgument: the item that comes next is gone, so that nobody knows where.
-
+    Raises InvalidArgument: the item that comes next is gone, so that nobody knows where.
     """
     place, digest = named
     if not digest:
@@ -119,9 +117,7 @@ def unpack_moment(text: str) -> tuple[datetime, str]:
 def decode(kind: str, cursor: str, *, code: str = "INVALID_CURSOR") -> list[Any]:
     """Return the values in a cursor of that kind.
 
-    Raises:
-        InvalidArgument: it is no cursor, or that of another kind of list.
-
+    Raises InvalidArgument: it is no cursor, or that of another kind of list.
     """
     values = _parse_values(kind, cursor)
     if values is None:

@@ -95,9 +95,7 @@ class ToolRegistry:
     def __init__(self, toolsets: Sequence[Toolset], selection: ToolSelection | None = None) -> None:
         """Register the tools for callers who may write and for those who may not.
 
-        Raises:
-            InvalidConfig: the selection names a toolset or tool that does not exist.
-
+        Raises InvalidConfig: the selection names a toolset or tool that does not exist.
         """
         self._selection = _canonical_selection(toolsets, selection or ToolSelection())
         _check_names("toolsets", self._selection.toolsets, [t.name for t in toolsets])
@@ -175,9 +173,7 @@ class ToolRegistry:
     def find(self, name: str, principal: Principal) -> RegisteredTool:
         """Return the tool of that canonical or seed name.
 
-        Raises:
-            UnknownTool: it is not offered to this caller.
-
+        Raises UnknownTool: it is not offered to this caller.
         """
         registered_tools = self._tools_for(principal)
         name = self._other_names.get(name, name)
@@ -325,11 +321,8 @@ async def dispatch(
 ) -> Answer:
     """Return the answer of the tool `name`, within its budget and its deadline.
 
-    `max_result_tokens` is the largest answer of this caller's host; None is the setting.
-
-    Raises:
-        UnknownTool: no tool of that name is offered to this caller.
-
+    `max_result_tokens` is the largest answer of this caller's host; None is the setting. Raises
+    UnknownTool: no tool of that name is offered to this caller.
     """
     registered = app.registry.find(name, principal)
     most: int = app.settings["max_result_tokens"]

@@ -56,9 +56,7 @@ class JsonScanner:
     def feed(self, chunk: bytes) -> None:
         """Read on.
 
-        Raises:
-            LimitExceeded: there are more values, deeper ones or longer numbers than allowed.
-
+        Raises LimitExceeded: there are more values, deeper ones or longer numbers than allowed.
         """
         data = self._backslash + chunk
         cut = len(data) - (len(data) - len(data.rstrip(b"\\"))) % 2
@@ -75,10 +73,7 @@ class JsonScanner:
         """Return the value. What was read is let go.
 
         `lenient` takes what `json` takes and JSON doesn't have: NaN, infinity, lone surrogates.
-
-        Raises:
-            ValueError: this is not JSON in UTF-8, or a number in it is out of range.
-
+        Raises ValueError: this is not JSON in UTF-8, or a number in it is out of range.
         """
         if self._quotes % 2 or self._backslash:
             raise json.JSONDecodeError("Unterminated string", "", 0)

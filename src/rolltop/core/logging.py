@@ -51,11 +51,7 @@ def configure(
 ) -> None:
     """Send the log to stderr, and to `file` as well; to be called before libraries log.
 
-    `quiet` keeps lines below `warn` from stderr.
-
-    Raises:
-        InvalidConfig: the file cannot be written.
-
+    `quiet` keeps lines below `warn` from stderr. Raises InvalidConfig: the file cannot be written.
     """
     formatter = _LineFormatter(as_json=form == "json")
     handlers: list[logging.Handler] = [_StderrHandler(sys.stderr)]

@@ -294,9 +294,7 @@ def replace_surrogates(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 def truncate(cut: Truncatable, limit: int, finish: AttachContinuation) -> JsonObject:
     """Return the longest answer of at most `limit` tokens (0: no bound).
 
-    Raises:
-        BudgetTooSmall: not even the shortest answer fits.
-
+    Raises BudgetTooSmall: not even the shortest answer fits.
     """
     fitting = serialize_whole(cut, limit, finish)
     return fitting[0] if fitting else truncate_part(cut, limit, finish)
@@ -305,9 +303,7 @@ def truncate(cut: Truncatable, limit: int, finish: AttachContinuation) -> JsonOb
 def truncate_part(cut: Truncatable, limit: int, finish: AttachContinuation) -> JsonObject:
     """Return the longest part within `limit` tokens of an answer that is known not to fit whole.
 
-    Raises:
-        BudgetTooSmall: not even the shortest answer fits.
-
+    Raises BudgetTooSmall: not even the shortest answer fits.
     """
     fitting = _max_fitting_units(cut, limit, finish)
     if fitting and not _is_crowded(cut, fitting, limit):
@@ -330,11 +326,8 @@ def truncate_object(
 
     For answers that are one thing. A cut one says `truncated`, and `larger(tokens)`, where it
     answers one, is the call that gets it whole. What a write kept (`is_committed`) is answered as
-    short as can be even where that is over the limit.
-
-    Raises:
-        BudgetTooSmall: not even the shortest answer fits.
-
+    short as can be even where that is over the limit. Raises BudgetTooSmall: not even the shortest
+    answer fits.
     """
     if fits_budget(result, limit):
         return result

@@ -61,9 +61,7 @@ class ThreadPool:
     def submit(self, function: Callable[[], T]) -> Future[T]:
         """Return the future of `function()`.
 
-        Raises:
-            Unavailable: after `close`, or where the system has no thread for it; it is not run.
-
+        Raises Unavailable: after `close`, or where the system has no thread for it; it is not run.
         """
         turn = _own_turn.get()
         job = _WorkItem(function if turn is None else turn.hold(function))

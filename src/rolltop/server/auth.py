@@ -98,9 +98,7 @@ class Authenticator:
     def check(self) -> None:
         """Make sure that somebody can pass where a token is a must; opens the store for that.
 
-        Raises:
-            InvalidConfig: there is no valid token, or the settings contradict each other.
-
+        Raises InvalidConfig: there is no valid token, or the settings contradict each other.
         """
         if self._off and (self._required or self.bearer_token or self.issuer):
             raise InvalidConfig(

@@ -158,9 +158,7 @@ def _readable_by(origin: str, send: Send) -> Send:
 def probe_networks(settings: Settings) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """Return where probes are expected.
 
-    Raises:
-        InvalidConfig: the setting holds what is no address and no network.
-
+    Raises InvalidConfig: the setting holds what is no address and no network.
     """
     networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
     for text in settings["http.probe_addresses"]:

@@ -261,9 +261,7 @@ def _web_server(settings: Settings, routes: ASGIApp) -> _UvicornServer:
 def _is_exposed(settings: Settings) -> bool:
     """Whether others than this machine can connect.
 
-    Raises:
-        InvalidConfig: they can, and the settings do not say who may and under which name.
-
+    Raises InvalidConfig: they can, and the settings do not say who may and under which name.
     """
     host = settings["http.host"]
     if is_loopback(host):
@@ -315,9 +313,7 @@ def _listen_error(host: str, port: int, failure: OSError | ValueError) -> Rollto
 def _bind_unix_socket(path: Path) -> socket.socket:
     """Return a listening Unix socket that only its owner can use; a dead one is replaced.
 
-    Raises:
-        StartupError: somebody listens there, or the path holds something else.
-
+    Raises StartupError: somebody listens there, or the path holds something else.
     """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

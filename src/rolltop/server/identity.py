@@ -79,12 +79,9 @@ class LocalUser:
     async def principal(self, actor: str, *, needed: bool = True) -> Principal:
         """Return the local user's scope; the default user is made the first time.
 
-        Where the user is not `needed`, only the log wants to know: the scope holds the id that
-        is known by now or that an open store tells at once, else none.
-
-        Raises:
-            Unavailable: the store is out of reach, or the user is gone.
-
+        Where the user is not `needed`, only the log wants to know: the scope holds the id that is
+        known by now or that an open store tells at once, else none. Raises Unavailable: the store
+        is out of reach, or the user is gone.
         """
         if needed and (not self._id or time.monotonic() - self._asked_at > USER_CACHE_SECONDS):
             self._remember(*await self._find())

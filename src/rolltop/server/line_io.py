@@ -176,12 +176,9 @@ def is_write_end_closed(descriptor: int) -> bool:
 def claim_standard_streams() -> tuple[int, int]:
     """Return private descriptors of stdin and stdout, and point the public ones elsewhere.
 
-    From here on whoever reads stdin reads nothing, and whoever prints, a child process too,
-    prints to stderr, if there is one: the wire carries protocol only.
-
-    Raises:
-        OSError: there was no stdin or no stdout when the process started.
-
+    From here on whoever reads stdin reads nothing, and whoever prints, a child process too, prints
+    to stderr, if there is one: the wire carries protocol only. Raises OSError: there was no stdin
+    or no stdout when the process started.
     """
     if sys.__stdin__ is None or sys.__stdout__ is None:
         # Their descriptors may belong to any file that was opened since.

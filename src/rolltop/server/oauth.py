@@ -107,9 +107,7 @@ class TokenIssuer:
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         """Read the settings; fetch nothing. The clock's unit is seconds.
 
-        Raises:
-            InvalidConfig: they do not go together.
-
+        Raises InvalidConfig: they do not go together.
         """
         self.issuer: str = settings["http.oauth_issuer"].strip()
         public_url: str = settings["http.public_url"].strip().rstrip("/")

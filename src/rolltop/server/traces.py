@@ -49,9 +49,7 @@ class Traces:
     def __init__(self, endpoint: str, tools: Collection[str]) -> None:
         """Send spans of all messages; of tools these are named.
 
-        Raises:
-            InvalidConfig: the endpoint is no address, or the extra is not installed.
-
+        Raises InvalidConfig: the endpoint is no address, or the extra is not installed.
         """
         if not _ADDRESS.fullmatch(endpoint):
             raise InvalidConfig(

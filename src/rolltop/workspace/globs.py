@@ -129,11 +129,8 @@ def _exception_below(path: str, exception: str) -> str:
 def globs_by_root(glob: str | None, roots: Sequence[str]) -> dict[str, FileGlob | None]:
     """Parse a glob for each of the roots; None for one that lets everything through.
 
-    That is also what a caller names by the top as a path: blank, `.`, `./` or `/`.
-
-    Raises:
-        InvalidArgument: FILE_GLOB_INVALID.
-
+    That is also what a caller names by the top as a path: blank, `.`, `./` or `/`. Raises
+    InvalidArgument: FILE_GLOB_INVALID.
     """
     if glob is None or _is_top(glob):
         return dict.fromkeys(roots)

@@ -101,9 +101,7 @@ class Roots:
 
         `working_directory` is the folder the process was started in, over stdio. The project around
         it is the root `code` where no root is named, and without a project it is not taken up.
-
-        Raises:
-            RootError: a root is missing, no directory, cannot be listed, or is called `both`.
+        Raises RootError: a root is missing, no directory, cannot be listed, or is called `both`.
         """
         if ALL_ROOTS in named:
             raise RootError("ROOT_NAME_RESERVED", ALL_ROOTS, str(named[ALL_ROOTS]))
@@ -199,11 +197,8 @@ class Roots:
     def open_regular(self, located: ResolvedPath) -> OpenFile:
         """Open a resolved file for reading; the caller closes it.
 
-        Never blocks, and checks again a path that names another file by now.
-
-        Raises:
-            PathError: FILE_UNREADABLE if it is not a regular file or not readable,
-                FILE_NOT_FOUND if it is gone.
+        Never blocks, and checks again a path that names another file by now. Raises PathError:
+        FILE_UNREADABLE if it is not a regular file or not readable, FILE_NOT_FOUND if it is gone.
         """
         name = located.root.name if located.root else located.base.name
         shown = name if located.relative == "." else located.relative

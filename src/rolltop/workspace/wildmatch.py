@@ -63,10 +63,8 @@ def fold(view: str) -> str:
 def wildmatch_regex(pattern: str, *, ignore_case: bool = False) -> str:
     """Translate a pattern to a regular expression for `fullmatch`; needs `re.DOTALL`.
 
-    With `ignore_case` the caller folds the text.
-
-    Raises:
-        MalformedPattern: the pattern ends in a backslash, or a bracket expression is broken.
+    With `ignore_case` the caller folds the text. Raises MalformedPattern: the pattern ends in a
+    backslash, or a bracket expression is broken.
     """
     return _assemble(_tokenize(pattern, ignore_case=ignore_case))
 

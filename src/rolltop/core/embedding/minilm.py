@@ -40,9 +40,7 @@ class MiniLM:
     def __init__(self) -> None:
         """Load the weights; one thread computes, so that other calls keep the rest.
 
-        Raises:
-            ValueError: the model's file is not the published one.
-
+        Raises ValueError: the model's file is not the published one.
         """
         self.name: Final = MODEL_NAME
         self.version: Final = f"{MODEL_NAME}/2"

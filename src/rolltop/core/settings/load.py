@@ -46,13 +46,10 @@ def load(
 ) -> Settings:
     """Return the settings of this process.
 
-    Defaults < rolltop.toml in `user_directory` < rolltop.toml and .env in `working_directory`
-    (not trusted) < the file `config` < `environment` < `command_line` (keys to texts).
-
-    Raises:
-        InvalidConfig: an unknown key or a bad value in a trusted source; one line naming the
-            key, the source and what is allowed.
-
+    Defaults < rolltop.toml in `user_directory` < rolltop.toml and .env in `working_directory` (not
+    trusted) < the file `config` < `environment` < `command_line` (keys to texts). Raises
+    InvalidConfig: an unknown key or a bad value in a trusted source; one line naming the key, the
+    source and what is allowed.
     """
     reading = _SettingsReader(declared, working_directory)
     trusted = [user_directory / FILE_NAME]

@@ -174,9 +174,7 @@ class Settings(dict[str, Any]):
     def replace(self, changes: Mapping[str, object]) -> Settings:
         """Return these settings with some values replaced, taken as they are.
 
-        Raises:
-            KeyError: a key that is not declared.
-
+        Raises KeyError: a key that is not declared.
         """
         for key in changes:
             self.declared[key]

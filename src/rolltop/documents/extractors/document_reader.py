@@ -128,11 +128,8 @@ def parser() -> Callable[[tuple[bytes, Path]], ParsedDocument | RolltopError]:
 def read_document(data: bytes, path: Path) -> ParsedDocument:
     """Parse a file's bytes; the path's extension helps to tell the format.
 
-    Raises:
-        InvalidArgument: FILE_BINARY; FORMAT_UNSUPPORTED (the hint names the extra or another
-            format); FILE_UNREADABLE if damaged or encrypted; FILE_TOO_LARGE if it unpacks beyond
-            bounds.
-
+    Raises InvalidArgument: FILE_BINARY; FORMAT_UNSUPPORTED (the hint names the extra or another
+    format); FILE_UNREADABLE if damaged or encrypted; FILE_TOO_LARGE if it unpacks beyond bounds.
     """
     suffix = path.suffix.lower()
     if _is_pdf(data, path):

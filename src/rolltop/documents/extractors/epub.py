@@ -35,9 +35,7 @@ _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 def render(archive: ZipFile) -> ExtractedText:
     """Extract the text of an EPUB.
 
-    Raises:
-        InvalidArgument: FILE_UNREADABLE if damaged or protected.
-
+    Raises InvalidArgument: FILE_UNREADABLE if damaged or protected.
     """
     builder = TextBuilder()
     with damage_reported("EPUB"):

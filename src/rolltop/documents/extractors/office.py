@@ -75,12 +75,8 @@ def render_docx(data: bytes) -> ExtractedText:
     """Extract a Word document in order, with its text boxes and, at the end, its footnotes.
 
     Headings are told by their style or outline level. What changes that are tracked delete is left
-    out, what they insert is read.
-
-    Raises:
-        InvalidArgument: FORMAT_UNSUPPORTED without python-docx; FILE_UNREADABLE if damaged;
-            FILE_TOO_LARGE if it has too many paragraphs.
-
+    out, what they insert is read. Raises InvalidArgument: FORMAT_UNSUPPORTED without python-docx;
+    FILE_UNREADABLE if damaged; FILE_TOO_LARGE if it has too many paragraphs.
     """
     try:
         import_module("docx")  # takes 0.3 s to load
@@ -247,11 +243,8 @@ def render_pptx(data: bytes) -> ExtractedText:
     """Extract the slides in order, each a section by its title, with tables and speaker notes.
 
     Of charts the numbers are read, of diagrams (SmartArt) the words; a note says if some are
-    damaged, or too large.
-
-    Raises:
-        InvalidArgument: FORMAT_UNSUPPORTED without python-pptx; FILE_UNREADABLE if damaged.
-
+    damaged, or too large. Raises InvalidArgument: FORMAT_UNSUPPORTED without python-pptx;
+    FILE_UNREADABLE if damaged.
     """
     try:
         import_module("pptx")  # takes 0.3 s to load

@@ -35,9 +35,8 @@ _MAX_TITLE_COMPARED: Final = 200
 def render(data: bytes) -> ExtractedText:
     """Extract the text of the pages, each after a line `[page N]`, and what a form holds.
 
-    Raises:
-        InvalidArgument: FORMAT_UNSUPPORTED without pypdf; FILE_UNREADABLE if damaged or encrypted.
-
+    Raises InvalidArgument: FORMAT_UNSUPPORTED without pypdf; FILE_UNREADABLE if damaged or
+    encrypted.
     """
     try:
         from pypdf import PdfReader  # noqa: PLC0415  # takes 0.3 s to load

@@ -86,9 +86,7 @@ async def open_earlier(
 ) -> Opened | None:
     """Open what was there then; `now` is what is there now. None where that is all there is.
 
-    Raises:
-        NotFound: nothing was there, or (VERSION_NOT_FOUND) it is no longer known.
-
+    Raises NotFound: nothing was there, or (VERSION_NOT_FOUND) it is no longer known.
     """
     whole = replace(request.address, id=now.record_id)
     thing = await call.read(_read_thing, call.app, toolset, request, whole, now)

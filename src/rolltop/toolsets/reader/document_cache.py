@@ -143,9 +143,7 @@ class DocumentCache:
     async def open(self, call: CallContext, path: str, *, with_text: bool = True) -> OpenDocument:
         """Return the document at a path as it is now; `with_text`: its text is needed.
 
-        Raises:
-            RolltopError: the path's problem, FILE_TOO_LARGE, FILE_BINARY, FORMAT_UNSUPPORTED.
-
+        Raises RolltopError: the path's problem, FILE_TOO_LARGE, FILE_BINARY, FORMAT_UNSUPPORTED.
         """
         found = await call.run_in_thread(self._find_or_read, path, with_text=with_text)
         if isinstance(found, OpenDocument):

@@ -80,9 +80,7 @@ class FileList(NamedTuple):
 def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -> FileList:
     """List the documents of at most `max_bytes` that paths, folders and globs mean.
 
-    Raises:
-        NotFound: FILE_NOT_FOUND, a folder or glob has no document.
-
+    Raises NotFound: FILE_NOT_FOUND, a folder or glob has no document.
     """
     terms = query_terms(query)
     named: list[str] = []
@@ -357,9 +355,7 @@ def make_plan(
 ) -> JsonObject:
     """Return the plan: content of at most `room` tokens, all of it within `limit` (0: no bound).
 
-    Raises:
-        InvalidArgument: the query holds no word, or `limit` is too small for any plan.
-
+    Raises InvalidArgument: the query holds no word, or `limit` is too small for any plan.
     """
     terms = query_terms(query)
     if not terms:

@@ -218,9 +218,7 @@ class ReaderService:
     async def section_text(self, call: CallContext, path: str, section_id: str) -> str:
         """Return the text of a section by its id.
 
-        Raises:
-            NotFound: SECTION_NOT_FOUND, with suggestions.
-
+        Raises NotFound: SECTION_NOT_FOUND, with suggestions.
         """
         document = await self.documents.open(call, path)
         found = next((s for s in document.sections if s.id == section_id), None)
@@ -391,9 +389,7 @@ def _outline_entry(document: OpenDocument, at: int) -> JsonObject:
 def _decode_cursor(cursor: str | None, document: OpenDocument, max_level: int) -> int:
     """Return how many entries a cursor skips.
 
-    Raises:
-        InvalidArgument: it is of another list, or the file has changed since.
-
+    Raises InvalidArgument: it is of another list, or the file has changed since.
     """
     if cursor is None:
         return 0

@@ -56,11 +56,8 @@ def summary_answer(
     """Summarize a document; None if that would not be shorter than the document.
 
     `bound` is the maximum of tokens of its content, `limit` of the whole answer (0: none); `tools`
-    are those it may name. Answers are cached with the document.
-
-    Raises:
-        InvalidArgument: `limit` is too small for any summary that says something.
-
+    are those it may name. Answers are cached with the document. Raises InvalidArgument: `limit` is
+    too small for any summary that says something.
     """
     key = (uri, style, bound, limit)
     if key not in document.summaries:

@@ -58,9 +58,7 @@ class LineIndex:
 def build_line_index(file: BinaryIO, size: int) -> LineIndex:
     """Index the file's first `size` bytes, in bounded memory.
 
-    Raises:
-        BinaryFile: the file is not text.
-
+    Raises BinaryFile: the file is not text.
     """
     if is_binary(os.pread(file.fileno(), _HEAD_BYTES, 0)):
         raise BinaryFile

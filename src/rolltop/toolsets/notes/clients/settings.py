@@ -105,9 +105,7 @@ SETTINGS: Final = (
 def check_settings(settings: Settings) -> None:
     """Check that an account in the settings comes with its credentials.
 
-    Raises:
-        InvalidConfig: a name without password and token, or one of these without a name.
-
+    Raises InvalidConfig: a name without password and token, or one of these without a name.
     """
     has_name = bool(settings["notes.simplenote.username"])
     has_proof = bool(settings["notes.simplenote.password"] or settings["notes.simplenote.token"])

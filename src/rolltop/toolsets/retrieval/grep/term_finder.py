@@ -52,11 +52,7 @@ def find_term_files(
     All terms are searched for at once, in batches of files from everywhere in the root, so that the
     first batches are a sample of it. A term in many of the root's `total` files is dropped as soon
     as that shows. The search ends at `deadline`, or, if nothing has been found, at `last`; both are
-    on the monotonic clock.
-
-    Raises:
-        Unavailable: ripgrep cannot run.
-
+    on the monotonic clock. Raises Unavailable: ripgrep cannot run.
     """
     by_term: dict[str, set[FileStat]] = {term: set() for term in texts}
     counts = dict.fromkeys(texts, 0.0)

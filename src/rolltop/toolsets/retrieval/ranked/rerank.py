@@ -93,10 +93,7 @@ def search(
     Equal scores are ordered by root, path components and line. `deadline`, on the monotonic clock,
     ends the reading of unindexed files. `meaning` reorders the first results if the query has
     several words besides file names. If no content word matches, the remaining words are searched
-    for.
-
-    Raises:
-        Unusable: an index on disk cannot be read.
+    for. Raises Unusable: an index on disk cannot be read.
     """
     query = ParsedQuery.of(text)
     ranking = _search(trees, query, limit, deadline, meaning)

@@ -94,9 +94,7 @@ def list_directory(
 ) -> Page:
     """List a directory down to `depth`; without repo and path, the only root, or the roots.
 
-    Raises:
-        RolltopError: of the path, with DIR_NOT_FOUND and DIR_UNREADABLE; INVALID_CURSOR.
-
+    Raises RolltopError: of the path, with DIR_NOT_FOUND and DIR_UNREADABLE; INVALID_CURSOR.
     """
     app, room = call.app, call.budget
     listed = _Listing(app, repo, path, depth)
@@ -190,9 +188,7 @@ def _skip_listed(
 ) -> None:
     """Skip the entries up to the one a cursor names.
 
-    Raises:
-        InvalidArgument: INVALID_CURSOR, no such entry.
-
+    Raises InvalidArgument: INVALID_CURSOR, no such entry.
     """
     if not any([listed.cursor_key(item.relative)] == values for item in items):
         raise InvalidArgument(

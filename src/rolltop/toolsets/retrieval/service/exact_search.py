@@ -64,9 +64,8 @@ def exact_page(
 ) -> Page:
     """Find the matching lines from the cursor on.
 
-    Raises:
-        RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, QUERY_INVALID, FILE_GLOB_INVALID,
-            INVALID_CURSOR or TIMEOUT.
+    Raises RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, QUERY_INVALID,
+    FILE_GLOB_INVALID, INVALID_CURSOR or TIMEOUT.
     """
     app = call.app
     roots, missing = select_roots(app.roots, repo)
@@ -123,9 +122,7 @@ def _count_fitting(matches: Sequence[JsonObject], budget: int, query: int) -> in
 def _decode_cursor(cursor: str) -> list[Any]:
     """Parse a cursor: a position in JSON, which takes a third of base64's tokens.
 
-    Raises:
-        InvalidArgument: INVALID_CURSOR, malformed.
-
+    Raises InvalidArgument: INVALID_CURSOR, malformed.
     """
     try:
         values = json.loads(cursor) if len(cursor) <= _MAX_CURSOR_LENGTH else None

@@ -81,9 +81,7 @@ class _TextPart:
 def file_text(call: CallContext, timer: CallTimer, request: FileRequest) -> TextPage:
     """Read the requested lines, as many as the budget may allow.
 
-    Raises:
-        RolltopError: as `locate` and `read_file`, or RANGE_INVALID.
-
+    Raises RolltopError: as `locate` and `read_file`, or RANGE_INVALID.
     """
     request = _with_addressed_lines(request)
     _check_range(request)
@@ -115,9 +113,7 @@ def resource_contents(
 ) -> ResourceContents:
     """Read a file, or its lines `10` or `L10-L20`, up to the budget.
 
-    Raises:
-        RolltopError: as `file_text`.
-
+    Raises RolltopError: as `file_text`.
     """
     range_match = _LINES.fullmatch(lines) if lines else None
     if lines and range_match is None:

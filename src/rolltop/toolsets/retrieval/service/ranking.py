@@ -95,9 +95,8 @@ def ranked_page(
 ) -> Page:
     """Find the best results from the cursor on; at most `MAX_RESULTS` in all.
 
-    Raises:
-        RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, FILE_GLOB_INVALID or
-            INVALID_CURSOR.
+    Raises RolltopError: CONFIG_INVALID, REPO_INVALID, QUERY_EMPTY, FILE_GLOB_INVALID or
+    INVALID_CURSOR.
     """
     app = call.app
     until = time.monotonic() + _SHARE * app.settings["call_timeout"]

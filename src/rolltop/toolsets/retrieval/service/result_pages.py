@@ -61,9 +61,7 @@ class ResultPages:
     def position(self, cursor: str | None) -> PagePosition:
         """Find the position of the cursor.
 
-        Raises:
-            InvalidArgument: INVALID_CURSOR, of another search or of changed results.
-
+        Raises InvalidArgument: INVALID_CURSOR, of another search or of changed results.
         """
         if cursor is None:
             return PagePosition()

@@ -131,11 +131,8 @@ def repo_label(roots: Sequence[Root]) -> str:
 def locate(roots: Roots, repo: str | None, path: str, *, directories: bool = False) -> ResolvedPath:
     """Resolve a path in the named root, or in the only one that has it.
 
-    `directories` lets suggestions include directories.
-
-    Raises:
-        RolltopError: CONFIG_INVALID, REPO_INVALID or one of `workspace.PathCode`.
-
+    `directories` lets suggestions include directories. Raises RolltopError: CONFIG_INVALID,
+    REPO_INVALID or one of `workspace.PathCode`.
     """
     meant, missing = candidate_roots(roots, repo, path)
     try:
