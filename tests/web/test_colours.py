@@ -97,6 +97,13 @@ def test_parts_of_a_cell_have_their_classes(language: str, patient: Colours) -> 
     assert [one for one in wanted if one not in found] == []
 
 
+@pytest.mark.parametrize("language", ["c", "cs", "md", "py", "rs", "sh"])
+def test_a_last_line_without_its_end_has_its_colours(language: str, patient: Colours) -> None:
+    text = f"{'//' if language in {'c', 'cs', 'rs'} else '#'} a"
+    (found,) = coloured(patient, cell(language, text))
+    assert found == [("k" if language == "md" else "c", text)]
+
+
 def test_every_language_has_colours_and_no_text_becomes_markup(patient: Colours) -> None:
     texts = [
         f"{before}{OUT}\n{after}{OUT}\n"

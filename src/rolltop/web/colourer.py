@@ -95,7 +95,7 @@ def _load_lexer(language: str) -> Any:  # noqa: ANN401  # Pygments declares no t
 
 def _read(lexer: Any, text: str, spans: Spans) -> None:  # noqa: ANN401  # as above
     end = 0
-    for at, kind, value in lexer.get_tokens_unprocessed(text):
+    for at, kind, value in lexer.get_tokens_unprocessed(f"{text}\n"):  # many end lines by it
         name = _find_class(kind)
         if not name or not value or at < end:
             continue

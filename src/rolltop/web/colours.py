@@ -27,7 +27,7 @@ _COLOURED: Final = frozenset(LANGUAGES) - {"txt"}
 
 
 class Colours:
-    """The processes that colour cells, each started when needed and kept for a while."""
+    """The processes that colour cells, each started when needed; one is kept."""
 
     def __init__(self, _app: AppContext | None = None, *, seconds: float = SECONDS) -> None:
         """Take the processor time for the cells of a call, in seconds."""
