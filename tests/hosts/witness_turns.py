@@ -106,18 +106,24 @@ def test_claude_code_works_on_the_desk(tmp_path: Path) -> None:
 def test_codex_works_on_the_desk(tmp_path: Path) -> None:
     codex = at_work(CODEX, tmp_path, "codex", WITNESS_KEY="none")
     uri = keep_note(codex)
+    keep = Call("exec", "text(await tools.mcp__rolltop__note_save({text: 'Kept'}))")
     calls = (
+        keep,
         Call("exec", "text(ALL_TOOLS.map(tool => tool.name).join(' '))"),
         Call("exec", f"text(await tools.mcp__rolltop__add_task({{title: '{ASKED}'}}))"),
         Call("exec", f"text(await tools.mcp__rolltop__desk_read({{uri: '{uri}'}}))", 10**6),
     )
-    trusted = "--dangerously-bypass-hook-trust"
-    assert "hook:" not in run_codex(codex, calls[:0])[1]
-    model, shown = run_codex(codex, calls, trusted)
+    model, shown = run_codex(codex, [keep])
+    [refused] = models.answers_in(model.requests[-1])
+    assert "requires approval" in refused
+    assert "hook:" not in shown  # none is trusted yet
+    approve = "mcp_servers.rolltop.default_tools_approval_mode=approve"
+    model, shown = run_codex(codex, calls, "--dangerously-bypass-hook-trust", "-c", approve)
     begun, compaction = model.requests[0], model.requests[len(calls)]
     assert OPEN_TASK in json.dumps(begun)
     assert re.search("- mcp__rolltop: A durable desk.*desk_resume.*add_task", json.dumps(begun))
-    listed, written, read = models.answers_in(compaction)
+    kept, listed, written, read = models.answers_in(compaction)
+    assert parse(kept)["structuredContent"]["text"] == "Kept"
     assert set(re.findall(r"mcp__rolltop__(\w+)", listed)) == {*TOOLS}
     assert parse(written)["structuredContent"]["data"]["title"] == ASKED
     check_desk(codex)
