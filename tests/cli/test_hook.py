@@ -25,6 +25,34 @@ def test_a_session_starts_with_where_the_work_stands(shell: Shell, client: str) 
     assert [task["title"] for task in resumed["ready"]] == ["Paint the fence"]
 
 
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        ("claude-code", "claude-code"),
+        ("codex", "codex-mcp-client"),
+        ("gemini", "gemini-cli-mcp-client"),
+    ],
+)
+def test_what_the_host_itself_wrote_is_not_told_as_of_others(
+    shell: Shell, client: str, name: str
+) -> None:
+    known = {"clientInfo": {"name": name, "version": "1"}, "capabilities": {}}
+    messages = [
+        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", **known}},
+        {"method": "notifications/initialized"},
+        {
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "add_task", "arguments": {"title": "Paint the fence"}},
+        },
+    ]
+    sent = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+    assert "Paint the fence" in shell.process("serve", stdin=sent).out
+    said = shell("hook", "session-start", "--for", client).out
+    assert "Paint the fence" in said
+    assert name not in said
+
+
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_empty_desk_says_nothing(shell: Shell, event: str) -> None:
     outcome = shell("hook", event)

@@ -55,10 +55,13 @@ def keep_note(host: Host) -> str:
     return json.loads(saved.stdout)["uri"]
 
 
-def check_desk(host: Host) -> None:
-    """Fail unless the task that the model asked for is on the desk, by the host's name."""
+def check_desk(host: Host, client: str) -> None:
+    """Fail unless the task that the model asked for is on the desk, and the host's own to it."""
     found = host.run(ROLLTOP, "call", "desk_search", f"query={ASKED}", 'kinds=["task"]').stdout
     assert ASKED in [hit["title"] for hit in json.loads(found)["hits"]]
+    resumed = host.run(ROLLTOP, "hook", "session-start", "--for", client).stdout
+    assert ASKED in resumed
+    assert "by_others" not in resumed
 
 
 def check_whole(answer: dict[str, Any], limit: int) -> None:
@@ -97,7 +100,7 @@ def test_claude_code_works_on_the_desk(tmp_path: Path) -> None:
     assert named == {*TOOLS}
     assert "A durable desk" in json.dumps(ended)
     assert parse(written)["data"]["title"] == ASKED
-    check_desk(claude)
+    check_desk(claude, "claude-code")
     check_whole(parse(read), HOST_RESULT_TOKENS["claude-code"])
     assert re.search(f"Say in the summary .*{OPEN_TASK}", compaction)
     assert re.search(r"SessionEnd.* hook session-end .*completed with status 0", log.read_text())
@@ -126,7 +129,7 @@ def test_codex_works_on_the_desk(tmp_path: Path) -> None:
     assert parse(kept)["structuredContent"]["text"] == "Kept"
     assert set(re.findall(r"mcp__rolltop__(\w+)", listed)) == {*TOOLS}
     assert parse(written)["structuredContent"]["data"]["title"] == ASKED
-    check_desk(codex)
+    check_desk(codex, "codex")
     both = parse(read)
     assert json.loads(both["content"][0]["text"]) == both["structuredContent"]
     check_whole(both["structuredContent"], HOST_RESULT_TOKENS["codex"])
@@ -172,7 +175,7 @@ def test_gemini_cli_works_on_the_desk(tmp_path: Path) -> None:
     offered = {one["name"] for one in begun["tools"][0]["functionDeclarations"]}
     assert {f"mcp_rolltop_{name}" for name in TOOLS} <= offered
     assert parse(written)["data"]["title"] == ASKED
-    check_desk(gemini)
+    check_desk(gemini, "gemini")
     check_whole(parse(read), HOST_RESULT_TOKENS["gemini-cli"])
     assert "Left on the desk" in turn.stderr
     assert "Keep with Rolltop" not in turn.stderr

@@ -43,7 +43,7 @@ class Client:
 
     `in_project` is the file of a project that it reads as well. Most clients start servers in the
     project that is open, or tell its folder when asked; `knows_project` is False for the others.
-    `skills` is the folder of its user's skills.
+    `skills` is the folder of its user's skills; `actor` the name that it gives itself to servers.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Client:
     knows_project: bool = True
     hooks: ClientHooks | None = None
     skills: Path | None = None
+    actor: str = ""
 
     def make_entry(
         self, environment: Mapping[str, str], old: Mapping[str, Any] | None = None
@@ -252,6 +253,7 @@ def clients() -> list[Client]:
             stdio,
             hooks=claude_hooks,
             skills=claude_settings / "skills",
+            actor="claude-code",
         ),
         Client("claude-desktop", "Claude Desktop", desktop, knows_project=False),
         Client("cursor", "Cursor", home / ".cursor" / "mcp.json", "mcpServers", ".cursor/mcp.json"),
@@ -264,6 +266,7 @@ def clients() -> list[Client]:
             ".codex/config.toml",
             hooks=codex_hooks,
             skills=codex / "skills",
+            actor="codex-mcp-client",
         ),
         Client(
             "gemini",
@@ -273,6 +276,7 @@ def clients() -> list[Client]:
             ".gemini/settings.json",
             hooks=gemini_hooks,
             skills=gemini.parent / "skills",
+            actor="gemini-cli-mcp-client",
         ),
         Client(
             "zed", "Zed", settings, "context_servers", ".zed/settings.json", {"source": "custom"}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Mapping
 
+    from rolltop.cli.client_configs import Client
     from rolltop.core.dispatch import Answer
     from rolltop.core.settings import Settings
 
@@ -66,19 +67,19 @@ def _is_about_the_desk(resumed: Mapping[str, Any]) -> bool:
 
 def _resume(arguments: Namespace) -> Answer | None:
     """Return the answer of desk_resume; None where there is no store yet."""
-    with local_context.open_context(_read_settings(arguments)) as context:
+    (client,) = (one for one in client_configs.clients() if one.name == arguments.client)
+    with local_context.open_context(_read_settings(arguments, client)) as context:
         if not context.database.exists():
             return None
         tool = context.registry.find("desk_resume", Principal.for_user(""))
-        return local_context.call_tool(context, tool, {}, ignore_progress, actor=arguments.client)
+        return local_context.call_tool(context, tool, {}, ignore_progress, actor=client.actor)
 
 
-def _read_settings(arguments: Namespace) -> Settings:
+def _read_settings(arguments: Namespace, client: Client) -> Settings:
     """Return the settings of the server that the client's entry starts, and of this command.
 
     Raises InvalidConfig.
     """
-    (client,) = (one for one in client_configs.clients() if one.name == arguments.client)
     entry = client.read_entry()
     parser = options.EntryParser(allow_abbrev=False)
     options.add_identity(parser)
