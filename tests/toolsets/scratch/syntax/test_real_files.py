@@ -168,6 +168,10 @@ def test_macros_of_cpp_are_in_no_way(text: str) -> None:
         ("API int f(void)\n{\n  int a = 1\n}\nAPI int g(void);\n", 3),
         ("API int f(int a b);\nAPI int g(void) { return (1 + ); }\n", 2),
         ('API int f(void)\n{\n  g("a);\n}\n', 3),
+        ("API int f(void);\nchar *g(int a) {\n  return a b;\n}\n", 3),
+        ("#define f a_f\nvoid f(struct a *b, int c);\nvoid\n(struct a *b, int c);\n", 4),
+        ("API int f(void);\nextern const int A[]\nextern const int B[];\n", 2),
+        ("API int f(void);\nint g(int a a);\n", 2),
         ("#if A\nAPI int f(void) {\n#else\nint f(void) {\n#endif\n  g(;\n}\n", 6),
     ],
 )

@@ -28,14 +28,16 @@ _TOKEN: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[A-Za-z_$\x80-\xff][^\"']*\Z")
 _MACRO_NAME: Final = re.compile(
-    r"_*[A-Z][A-Z0-9_]+|\w*(?:_[A-Z]{3}|[A-Z]{3}_)\w*|\w*for_?each\w*"
+    r"_*[A-Z][A-Z0-9_]+|\w*_[A-Z]{3}[A-Z0-9]*(?:_\w*)?|\w*for_?each\w*"
     r"|__(?!int\d|[us]\d|[lb]e\d|\w*_t$)\w+"
 )
 _LOOP: Final = re.compile(r"\w*for_?each\w*")
-_DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?", re.MULTILINE)
 _CLOSERS: Final = {")": "(", "]": "[", "}": "{"}
 _ENDS_BLOCK: Final = re.compile(r"^([ \t]*)\}", re.MULTILINE)
 _INDENT: Final = re.compile(r"[ \t]*")
+_MOST_OTHERS: Final = 2
+_MOST_WORDS: Final = 5  # and what has more is prose
 _MAX_LINE: Final = 1000
 _TYPES: Final = frozenset(
     ("void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "bool",
@@ -67,9 +69,9 @@ _NO_OPERAND: Final = frozenset((";", ")", "]", ",", "}", "=", "==", "!=", "||", 
 Span = tuple[int, int]
 
 
-def find_defined(content: str) -> frozenset[str]:
-    """Find the names of the macros that the text itself defines."""
-    return frozenset(_DEFINED.findall(content))
+def find_defined(content: str) -> dict[str, bool]:
+    """Find the names of the macros that the text itself defines, and which take arguments."""
+    return {one[1]: one[2] is not None for one in _DEFINED.finditer(content)}
 
 
 @dataclass
@@ -107,7 +109,8 @@ class _Run:
     def _most_around(self) -> int:
         before, after = self.before, self.after
         if before in (")", "]"):
-            return int(not (self.macros and (after in _ENDS or after in _KEYWORDS)))
+            ends = self.macros and (after in _ENDS or after in _KEYWORDS)
+            return int(not ends) if before == ")" or self.is_macro else len(self.names)
         if before[:1] == '"' or after[:1] == '"':
             return int(not self.is_macro and before[:1] != after[:1])
         is_unit = before[:1].isdigit() and self.is_macro and after in (")", ";", "*", "/")
@@ -115,7 +118,7 @@ class _Run:
             return 0
         if self.starts and (after in ("}", "") or after in _KEYWORDS):
             return 0 if self.is_macro else 2
-        if self.starts and after in ("{", "(") and self.is_macro:
+        if self.starts and self.is_macro and (after == "{" or (after == "(" and self.calls)):
             return 0
         return self._most_after()
 
@@ -134,10 +137,11 @@ class MacroReading:
     there are: (offset, message).
     """
 
-    def __init__(self, text: str, defined: frozenset[str], *, is_cpp: bool) -> None:
+    def __init__(self, text: str, defined: dict[str, bool], *, is_cpp: bool) -> None:
         self._text = text
         self._is_cpp = is_cpp
         self._defined = defined
+        self._functions = {name for name, takes_arguments in defined.items() if takes_arguments}
         self._words: list[str] = []
         self._starts, self._ends = array("L"), array("L")
         for token in _TOKEN.finditer(text):
@@ -243,16 +247,19 @@ class MacroReading:
         return closing
 
     def _is_invocation(self, word: str, opening: int, *, is_first: bool) -> bool:
-        after = self._word(self._partners[opening] + 1)
+        before, after = self._word(opening - 2), self._word(self._partners[opening] + 1)
         if word in _ATTRIBUTES or word in _QUALIFIERS:
             return word in _ATTRIBUTES
-        if self._is_macro(word):
+        if word in self._functions or _MACRO_NAME.fullmatch(word):
+            is_declared = not is_first and before not in _QUALIFIERS and before not in _HEADS
+            is_declared = is_declared and self._word(opening - 3) not in ("namespace", "::")
+            if (is_declared or before in _POINTERS) and after in (";", "{", ","):
+                return False
             is_loop = is_first and _LOOP.fullmatch(word) is not None
             return is_loop or (self._word(opening + 1) != "*" and after != "(")
-        if self._is_cpp or not is_first or not word[0].islower():
+        if self._is_cpp or not word[0].islower() or before not in ("", ";", "{", "}", ")"):
             return False
-        is_outside = not self._depth and self._word(opening - 2) in ("", ";", "}", ")")
-        return after == "{" or (is_outside and after not in ("(", "=", ":", "["))
+        return after == "{" or (not self._depth and after not in ("(", "=", ":", "["))
 
     def _is_macro(self, name: str) -> bool:
         return name in self._defined or _MACRO_NAME.fullmatch(name) is not None
@@ -308,7 +315,7 @@ class MacroReading:
         if not units or (before := self._word(units[0][0] - 1)) in ("case", "goto"):
             return
         run, most, opening = self._sort(units, before, after), None, units[0][0] - 1
-        if not run.names:
+        if not run.names or len(run.names) - len(run.macros) > _MOST_WORDS:
             return
         if before == "(" and self._word(self._partners[opening] + 1) == "(" and not run.has_head:
             most = {"*": 0, ")": 1}.get(after)  # `int (API *f)(void)`, `int (API f)(void)`
@@ -322,7 +329,7 @@ class MacroReading:
         for unit in macros:
             self._blank(*unit)
             self._excuse(*unit)
-        if run.is_macro and (len(units) > 1 or run.calls):
+        if run.is_macro and (len(units) > 1 or (run.calls and before not in _POINTERS)):
             self._excuse(units[0][0], units[-1][1])
         for unit in run.calls:
             if unit not in macros:
@@ -353,6 +360,9 @@ class MacroReading:
             others = run.names
         elif run.starts or run.before == ")":
             others = run.names[: max(len(run.names) - 1, run.early)]
+        words = [self._words[first] for first, _ in run.names]
+        if len(others) > _MOST_OTHERS + len(run.macros) or len(set(words)) < len(words):
+            others = []
         first, last = self._starts[run.units[0][0]], self._ends[run.units[-1][1]]
         if "\n" in self._text[first:last]:
             begins_line = "\n" in self._text[self._ends[run.units[0][0] - 1] : first]

@@ -19,7 +19,7 @@ _DIRECTIVE: Final = re.compile(
     r"[ \t\ufeff]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL
 )
 _GOES_ON: Final = "\v\\\n"  # the end of a line inside a comment
-_ANY_DIRECTIVE: Final = re.compile(r"[ \t\ufeff]*#")
+_ANY_DIRECTIVE: Final = re.compile(r"[ \t\ufeff]*#[ \t]*(?:[a-z]{4,15}\b|\d|$|!)", re.MULTILINE)
 _FALSE_CONDITION: Final = re.compile(r"\s*(0|false)\s*$")
 _CPLUSPLUS: Final = re.compile(r"(?<!!)(?<!! )\b(?:defined\s*\(?\s*)?__cplusplus")
 _NEGATED_CPLUSPLUS: Final = re.compile(r"!\s*(?:defined\s*\(?\s*)?__cplusplus")
@@ -104,7 +104,7 @@ def _read_without_macros(content: str, language: str) -> Iterator[list[Diagnosti
 
 
 def _find_inexcusable(
-    source: bytes, code: str, defined: frozenset[str], grammar: str
+    source: bytes, code: str, defined: dict[str, bool], grammar: str
 ) -> list[Diagnostic]:
     code = grammar_gaps.rewrite(code, grammar)
     reading = c_macros.MacroReading(code, defined, is_cpp=grammar == "cpp")
