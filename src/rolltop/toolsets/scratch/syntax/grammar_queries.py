@@ -48,6 +48,11 @@ _MESSAGES: Final = {
 _BARE_ARGUMENT: Final = re.compile(rb"[\w@$\"']")
 _MACRO_NAME: Final = re.compile(rb"[A-Z_][A-Z0-9_]*")
 _MACRO: Final = re.compile(rb"\b[A-Z_]{3}")
+_WORD_OR_OPERATOR: Final = re.compile(rb"\w+|[<*]")
+_TYPES_OF_CS: Final = frozenset(
+    (b"bool", b"byte", b"char", b"decimal", b"double", b"float", b"int", b"long", b"object",
+     b"sbyte", b"short", b"string", b"uint", b"ulong", b"ushort", b"void")
+)  # fmt: skip
 _LABEL: Final = re.compile(rb"(?<=[;{}:])\s*(\w++)(?=\s*:)")
 _COMPARISONS: Final = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _SHOWN: Final = 40
@@ -301,9 +306,16 @@ def _is_result(node: Node) -> bool:
 
 
 def _is_out(node: Node) -> bool:
-    """Whether an argument declares what a method is to write to."""
-    argument = node.parent and node.parent.parent
-    return argument is not None and any(one.type == "out" for one in argument.children)
+    """Whether an argument declares what a method writes to, or may be `a * b` or `a < b, c > d`."""
+    declaration = node.parent
+    argument = declaration and declaration.parent
+    if declaration is None or argument is None:
+        return False
+    if any(one.type == "out" for one in argument.children):
+        return True
+    of_type = declaration.child_by_field_name("type")
+    words = _WORD_OR_OPERATOR.findall((of_type and of_type.text) or b"")
+    return (b"*" in words or b"<" in words) and _TYPES_OF_CS.isdisjoint(words)
 
 
 def _is_ended(node: Node) -> bool:
