@@ -241,3 +241,19 @@ def test_one_process_embeds(
     assert embedded == ["gull and heron"]
     assert Caller(first, me).ok("scratch_search", query="heron", mode="meaning")["hits"]
     assert acquire(other, "", "scratch.embed") is not None  # it was given back
+
+
+def test_a_process_that_fails_to_embed_keeps_no_other_from_it(
+    database: Database, me: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> Matrix:
+            raise MemoryError(texts)
+
+    desk = make_desk(database)
+    Caller(desk, me).pad("gull and heron")
+    monkeypatch.setattr("rolltop.core.embedding.missing_packages", list[str])
+    monkeypatch.setattr("rolltop.core.embedding.try_load_embedder", Failing)
+    with pytest.raises(MemoryError):
+        asyncio.run(embed(desk))
+    assert acquire(database, ELSEWHERE, "scratch.embed") is not None

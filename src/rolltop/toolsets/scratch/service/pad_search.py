@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import finalize
@@ -123,21 +124,26 @@ class PadSearch:
             return
         model = await app.run_in_thread(self.load_model)
         lease: JobLease | None = None
-        while model is not None and not app.is_stopping:
-            texts = await app.database.read(
-                SYSTEM, vector_store.pending_texts, model.version, _BATCH_SIZE
-            )
-            if not texts:
-                break
-            if lease is None:
-                lease = await app.database.write(SYSTEM, leases.acquire, _EMBED_LEASE)
+        try:
+            while model is not None and not app.is_stopping:
+                texts = await app.database.read(
+                    SYSTEM, vector_store.pending_texts, model.version, _BATCH_SIZE
+                )
+                if not texts:
+                    break
                 if lease is None:
-                    return  # another process embeds them
-                continue  # which may have done so since they were read
-            vectors = await app.run_in_thread(model.embed, [one.text for one in texts])
-            await app.database.write(SYSTEM, _store_vectors, lease, model.version, texts, vectors)
-        if lease is not None:
-            await app.database.write(SYSTEM, leases.release, lease)
+                    lease = await app.database.write(SYSTEM, leases.acquire, _EMBED_LEASE)
+                    if lease is None:
+                        return  # another process embeds them
+                    continue  # which may have done so since they were read
+                vectors = await app.run_in_thread(model.embed, [one.text for one in texts])
+                await app.database.write(
+                    SYSTEM, _store_vectors, lease, model.version, texts, vectors
+                )
+        finally:
+            if lease is not None:  # where this process fails, another may not
+                with suppress(RolltopError):
+                    await app.database.write(SYSTEM, leases.release, lease)
 
     @property
     def is_available(self) -> bool:
