@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Final
 
 from rolltop.cli import options
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Tx
     from rolltop.core.settings import Settings
-    from rolltop.server import app, http, stdio
+    from rolltop.server import app, http, stdio, workers
 else:
     users = lazy("rolltop.cli.users")
     accounts = lazy("rolltop.core.accounts")
@@ -27,6 +28,7 @@ else:
     app = lazy("rolltop.server.app")
     http = lazy("rolltop.server.http")
     stdio = lazy("rolltop.server.stdio")
+    workers = lazy("rolltop.server.workers")
 
 _WAITING: Final = (
     "rolltop serve waits for an MCP client to write on stdin: clients start it themselves.\n"
@@ -54,6 +56,10 @@ def configure(parser: ArgumentParser) -> None:
         " was kept without one",
     )
     parser.add_argument("--socket", metavar="PATH", help="with --http: a Unix socket as well")
+    parser.add_argument(
+        "--workers", metavar="N", type=int, help="with --http: serve by so many processes"
+    )
+    parser.add_argument("--inherited-sockets", help=SUPPRESS)  # of a worker
     options.add_identity(parser)
     options.add_selection(parser)
     options.add_settings(parser)
@@ -70,21 +76,36 @@ def run(arguments: Namespace) -> int:
 
 def _serve(arguments: Namespace) -> int:
     if arguments.http is None:
-        if arguments.socket is not None:
-            raise InvalidConfig("--socket needs --http", hint="Add --http.")
-        if arguments.adopt_default is not None:
-            raise InvalidConfig("--adopt-default needs --http", hint="Add --http.")
+        for option in ("socket", "adopt_default", "workers"):
+            if getattr(arguments, option) is not None:
+                name = option.replace("_", "-")
+                raise InvalidConfig(f"--{name} needs --http", hint="Add --http.")
         if options.is_terminal() and sys.stderr is not None and sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
             print(_WAITING, file=sys.stderr, flush=True)  # noqa: T201  # to the person who typed it
         settings = options.read_settings(arguments, serving=True)
         return stdio.serve(app.build_server_app(settings, http=False))
     place = parse_address(arguments.http)
     settings = options.read_settings(arguments, serving=True, more=place)
+    count = 1 if arguments.workers is None else arguments.workers
+    if count != 1 and arguments.inherited_sockets is None:
+        return _serve_workers(arguments, settings, count)
     server = app.build_server_app(settings, http=True)
     if arguments.adopt_default is None:
-        return http.serve(server)
+        given = arguments.inherited_sockets
+        inherited = None if given is None else workers.InheritedSockets.from_argument(given)
+        return http.serve(server, inherited=inherited)
     _require_named_user(settings, arguments.adopt_default)
     return http.serve(server, ready=lambda: _adopt_default(server.context, arguments))
+
+
+def _serve_workers(arguments: Namespace, settings: Settings, count: int) -> int:
+    if count < 1:
+        raise InvalidConfig(f"--workers {count} is too few", hint="Send 1 or more.")
+    if arguments.adopt_default is not None:
+        raise InvalidConfig(
+            "--adopt-default is for one process", hint="Leave out --workers this once."
+        )
+    return workers.serve_workers(settings, count)
 
 
 def _require_named_user(settings: Settings, email: str) -> None:

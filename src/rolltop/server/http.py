@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import errno
 import math
-import os
 import socket
-import stat
 import struct
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -22,7 +19,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp
 
 from rolltop.core import logging
-from rolltop.core.errors import InvalidConfig, RolltopError, StartupError
+from rolltop.core.errors import InvalidConfig, RolltopError
 from rolltop.core.process_exit import exit_now
 from rolltop.core.settings import Settings
 from rolltop.server import traces
@@ -30,16 +27,17 @@ from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
 from rolltop.server.host_check import HostCheck, is_loopback, probe_networks
+from rolltop.server.listeners import BACKLOG, bind_tcp_socket, bind_unix_socket
 from rolltop.server.metrics import Metrics
 from rolltop.server.page_login import PageLogin
 from rolltop.server.routes import HttpApp
 from rolltop.server.shutdown import Shutdown
+from rolltop.server.workers import READY, InheritedSockets
 
 _EXIT_LIMIT: Final = 1.9
 _CLOSE_CONNECTIONS_TIMEOUT: Final = 1
 _CLOSE_STORE_TIMEOUT: Final = 0.3
 _CLOSE_TRACES_TIMEOUT: Final = 1.0
-_BACKLOG: Final = 2048
 _SWITCH_INTERVAL: Final = 0.001
 """Seconds after which a thread that parses lets the event loop run; Python's own are 0.005."""
 _ACCEPT_BATCH: Final = 16
@@ -59,7 +57,6 @@ _ACCEPT_SETTLE_SECONDS: Final = 0.05
 """Seconds until handshakes that had begun are over, and accepted connections known to the loop."""
 _FIRST_REQUEST_TIMEOUT: Final = 0.5
 """Seconds for the first request of a connection that was made before no more were taken."""
-_SOCKET_MODE: Final = 0o600
 
 
 def serve(
@@ -67,11 +64,13 @@ def serve(
     opened: Callable[[str], None] | None = None,
     ended: Callable[[], None] | None = None,
     ready: Callable[[], None] | None = None,
+    inherited: InheritedSockets | None = None,
 ) -> int:
     """Serve over HTTP until a signal comes; the process ends here with 0.
 
     With `opened`, which gets the link that lets in, the page for people alone is served. `ended` is
-    called before the process exits, `ready` once nothing is known that keeps it from serving.
+    called before the process exits, `ready` once nothing is known that keeps it from serving. A
+    worker has its sockets from its parent (`inherited`).
 
     Raises:
         InvalidConfig: a setting is wrong, or the address may not be served as it is set up.
@@ -90,14 +89,19 @@ def serve(
     if opened is None and (endpoint := settings["http.traces_endpoint"].strip()):
         tools = {offer.name for offer in app.context.registry.all_tools}
         sent = traces.Traces(endpoint, tools)
-    listening = [_bind_tcp_socket(settings["http.host"], settings["http.port"])]
+    listening = [
+        bind_tcp_socket(settings["http.host"], settings["http.port"])
+        if inherited is None
+        else inherited.listener
+    ]
     if settings["http.socket"] is not None:
-        listening.append(_bind_unix_socket(settings["http.socket"]))
+        listening.append(bind_unix_socket(settings["http.socket"]))
     if ready is not None:
         ready()
         app.check()  # it may have changed whose the settings are
     login = PageLogin(app.context, app.user, authentication, trusts_links=opened is not None)
-    code = asyncio.run(_serve(app, authentication, login, listening, opened))
+    parent = None if inherited is None else inherited.parent
+    code = asyncio.run(_serve(app, authentication, login, listening, opened, parent))
     if ended is not None:
         ended()
     if sent is not None:
@@ -119,7 +123,7 @@ class _UvicornServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or []:
-            listener.listen(_BACKLOG)
+            listener.listen(BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_A_SECOND == 0:
@@ -181,6 +185,7 @@ async def _serve(
     login: PageLogin,
     listening: list[socket.socket],
     opened: Callable[[str], None] | None,
+    parent: socket.socket | None,
 ) -> int:
     """Serve until a shutdown is requested, then shut down in order; return the exit code."""
     settings = app.context.settings
@@ -202,6 +207,9 @@ async def _serve(
         requested = asyncio.create_task(ending.wait())
         app.start()
         logging.event("started", transport="http", url=f"{_origin(listening[0])}/mcp")
+        if parent is not None:
+            parent.send(READY)
+            asyncio.get_running_loop().add_reader(parent, ending.request, "the parent ended")
         if opened is not None:
             telling = asyncio.create_task(_tell_link(login, _origin(listening[0]), opened))
             requested.add_done_callback(lambda _: telling.cancel())
@@ -277,69 +285,6 @@ def _is_exposed(settings: Settings) -> bool:
             hint="List the server's public names in http.allowed_hosts.",
         )
     return True
-
-
-def _bind_tcp_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket.
-
-    Raises:
-        InvalidConfig: this machine has no such address.
-        StartupError: the port is taken, or may not be used.
-
-    """
-    with ExitStack() as closing:
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            family, kind, protocol, _, address = found[0]
-            listener = closing.enter_context(socket.socket(family, kind, protocol))
-            if os.name == "posix":
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(_BACKLOG)
-        except (OSError, ValueError) as failure:
-            raise _listen_error(host, port, failure) from failure
-        closing.pop_all()
-    return listener
-
-
-def _listen_error(host: str, port: int, failure: OSError | ValueError) -> RolltopError:
-    reason = getattr(failure, "strerror", None) or "it is no address"
-    said = f"http.host, http.port: cannot listen on {host!r}, port {port}: {reason}"
-    if getattr(failure, "errno", None) in {errno.EADDRINUSE, errno.EACCES}:
-        return StartupError(said, hint="Choose another port; 0 takes a free one.")
-    return InvalidConfig(said, hint="Choose an address of this machine.")
-
-
-def _bind_unix_socket(path: Path) -> socket.socket:
-    """Return a listening Unix socket that only its owner can use; a dead one is replaced.
-
-    Raises StartupError: somebody listens there, or the path holds something else.
-    """
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        if path.exists() and _is_stale_socket(path):
-            path.unlink()
-        mask = os.umask(0o777 & ~_SOCKET_MODE)
-        try:
-            listener.bind(str(path))
-        finally:
-            os.umask(mask)
-        listener.listen(_BACKLOG)
-    except OSError as failure:
-        listener.close()
-        raise StartupError(
-            f"http.socket: cannot listen on {path}: {failure.strerror or failure}",
-            hint="Choose another path, or stop the server that listens there.",
-        ) from failure
-    return listener
-
-
-def _is_stale_socket(path: Path) -> bool:
-    """Whether the path is a socket that nobody answers at."""
-    if not stat.S_ISSOCK(path.stat().st_mode):
-        return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        return probe.connect_ex(str(path)) == errno.ECONNREFUSED
 
 
 def _origin(listener: socket.socket) -> str:

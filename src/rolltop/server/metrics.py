@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -90,6 +91,7 @@ class Metrics:
         self._add_gauge(
             "uptime_seconds", "Seconds since the start.", lambda: time.monotonic() - start
         )
+        self._add_gauge("process_id", "Which process this is of.", os.getpid)
         self._add_gauge("calls_in_flight", "Calls that run now.", lambda: context.running_calls)
         self._add_gauge(
             "database_transactions",

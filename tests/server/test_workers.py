@@ -1,0 +1,152 @@
+"""`rolltop serve --http --workers N`: real processes that accept from one socket."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+import pytest
+
+from rolltop.server.workers import InheritedSockets
+from tests.forks import PATIENCE, Forked
+from tests.server.processes import MODERN, HttpServer, Lines, rpc_request, sse_or_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROCESS = re.compile(rb"^rolltop_process_id (\S+)$", re.MULTILINE)
+CALLS = 24
+
+
+class Workers(HttpServer):
+    """The program itself, as it is installed."""
+
+    def __init__(self, folder: Path, *arguments: str, **settings: Any) -> None:
+        given = {"data_dir": folder / "data", "http.shutdown_timeout": "1h", **settings}
+        options = [f"--set={key}={value}" for key, value in given.items()]
+        program = ["-m", "rolltop", "serve", "--http", "127.0.0.1:0", *arguments, *options]
+        self.process = Forked(program, folder=folder, environment=os.environ)
+        self.stdin = self.process.stdin
+        self.stdout = Lines(self.process.stdout)
+        self.stderr = Lines(self.process.stderr)
+
+    def begin(self) -> Self:
+        """Wait until the first worker serves."""
+        self.url = self.stderr.until(r"started .*url=(\S+)")[1]
+        self.host = urlsplit(self.url).netloc
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.stderr.left()  # the workers have ended, too
+
+    def answering(self) -> int:
+        """Return the process that takes a new connection now."""
+        status, _, body = self.ask("GET", "/metrics")
+        found = PROCESS.search(body)
+        assert status == 200
+        assert found is not None
+        return round(float(found[1]))
+
+    def is_listening(self) -> bool:
+        """Whether somebody takes connections."""
+        host, port = self.host.split(":")
+        with socket.socket() as probe:
+            return probe.connect_ex((host, int(port))) == 0
+
+    def both(self) -> tuple[int, int]:
+        """Return both workers: one stands still, so that the other answers."""
+        first = self.answering()
+        return first, self.other_than(first)
+
+    def other_than(self, first: int) -> int:
+        """Return the worker that answers while this one stands still."""
+        os.kill(first, signal.SIGSTOP)
+        try:
+            return self.answering()
+        finally:
+            os.kill(first, signal.SIGCONT)
+
+
+@pytest.fixture
+def servers(tmp_path: Path, database_url: str) -> Iterator[Workers]:
+    with Workers(tmp_path, "--workers", "2", database_url=database_url) as started:
+        yield started.begin()
+
+
+def test_a_second_worker_answers_and_a_stop_loses_no_call(servers: Workers) -> None:
+    first, second = servers.both()
+    assert len({first, second, servers.process.pid}) == 3
+    connections: list[http.client.HTTPConnection] = []
+    for number in range(CALLS):
+        call = {"name": "add_task", "arguments": {"title": f"task {number}"}}
+        connection = http.client.HTTPConnection(servers.host, timeout=PATIENCE)
+        connection.request("POST", "/mcp", *rpc_request("tools/call", call, era=MODERN))
+        connections.append(connection)
+    servers.process.send_signal(signal.SIGTERM)
+    answers = [connection.getresponse() for connection in connections]
+    assert [answer.status for answer in answers] == [200] * CALLS
+    results = [sse_or_json(answer.read())["result"] for answer in answers]
+    assert not any(result.get("isError") for result in results)
+    for connection in connections:
+        connection.close()
+    assert servers.ends() == 0
+    assert not servers.is_listening()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_that_ends_is_replaced(servers: Workers, number: signal.Signals) -> None:
+    first, second = servers.both()
+    os.kill(first, number)
+    servers.stderr.until(rf'"worker ended" pid={first}')
+    third = servers.other_than(second)
+    assert third not in {first, second}
+    servers.call("add_task", title="still there")
+    servers.process.send_signal(signal.SIGTERM)
+    assert servers.ends() == 0
+
+
+def test_workers_end_with_a_parent_that_is_killed(servers: Workers) -> None:
+    servers.both()
+    servers.process.kill()
+    assert any("the parent ended" in line for line in servers.stderr.rest())
+    assert not servers.is_listening()
+
+
+def test_what_keeps_a_worker_from_serving_ends_all_and_is_said_once(tmp_path: Path) -> None:
+    with Workers(tmp_path, "--workers=2", **{"http.auth": "token"}) as refused:
+        assert refused.ends() == 2
+        lines = refused.stderr.rest()
+    assert len([line for line in lines if "token" in line]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (["--workers=0"], {}),
+        (["--workers=2", "--adopt-default=a@example.org"], {}),
+        (["--workers=2"], {"http.socket": "desk.sock"}),
+    ],
+)
+def test_what_goes_with_one_process_only_is_refused(
+    tmp_path: Path, arguments: list[str], settings: dict[str, Any]
+) -> None:
+    with Workers(tmp_path, *arguments, **settings) as refused:
+        assert refused.ends() == 2
+        assert any("--workers" in line for line in refused.stderr.rest())
+
+
+def test_no_further_process_inherits_a_worker_s_sockets() -> None:
+    one, other = socket.socketpair()
+    for given in (one, other):
+        given.set_inheritable(True)
+    taken = InheritedSockets.from_argument(f"{one.detach()},{other.detach()}")
+    with taken.listener, taken.parent:
+        assert not taken.listener.get_inheritable()
+        assert not taken.parent.get_inheritable()
