@@ -247,6 +247,18 @@ def test_notes_of_an_unknown_form_are_counted_over_all_pages(
     assert len(SyncRecord.from_account(device.account()).unread) == 151
 
 
+def test_a_note_that_could_not_be_read_and_is_gone_counts_no_more(
+    device: Device, server: Bucket, clock: Clock
+) -> None:
+    for name in ("n0", "n1"):
+        server.post(name, {"content": 1}, None, None)
+    device.sync()
+    server.delete("n0", None, None)
+    clock.advance(hours=25)
+    device.sync()
+    assert SyncRecord.from_account(device.account()).unread == ["n1"]
+
+
 def test_changes_of_both_sides_on_other_lines_are_merged(device: Device, server: Bucket) -> None:
     server.post("n", {"content": "a\nb\nc\n", "tags": ["x"]}, None, None)
     device.sync()

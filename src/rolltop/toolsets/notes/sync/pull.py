@@ -6,7 +6,7 @@ finds out what a sync would do without doing it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -217,7 +217,7 @@ async def compare_all(
         counts.add(result)
         connection.notify_changes(result.ids)
         report(done + 1, len(missing) + len(other), "notes compared")
-    await connection.write(_record_comparison, connection.lease)
+    await connection.write(_record_comparison, connection.lease, there)
 
 
 async def plan_sync(connection: AccountConnection) -> DryRun:
@@ -339,9 +339,10 @@ def _apply_difference(
     return ApplyResult((note_id,) if is_trashed else ())
 
 
-def _record_comparison(notebook: Notebook, lease: JobLease | None) -> None:
+def _record_comparison(notebook: Notebook, lease: JobLease | None, there: Collection[str]) -> None:
     """Record the time, and try again what the backend refused: it may take it by now."""
     account, record = renew_lease(notebook, lease)
+    record = record.with_unread([], [one for one in record.unread if one and one not in there])
     save_record(notebook, account, replace(record, compared_at=notebook.tx.now.timestamp()))
     for refused in notebook.list_in_states(["conflict"], _COMPARISON_PAGE):
         note = notebook.lock(refused.id)
