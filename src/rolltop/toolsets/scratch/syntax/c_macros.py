@@ -36,8 +36,8 @@ _DEFINED: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?", re.MULTILI
 _CLOSERS: Final = {")": "(", "]": "[", "}": "{"}
 _ENDS_BLOCK: Final = re.compile(r"^([ \t]*)\}", re.MULTILINE)
 _INDENT: Final = re.compile(r"[ \t]*")
-_MOST_OTHERS: Final = 2
-_MOST_WORDS: Final = 5  # and what has more is prose
+_MAX_OTHERS: Final = 2
+_MAX_WORDS: Final = 5  # and what has more is prose
 _MAX_LINE: Final = 1000
 _TYPES: Final = frozenset(
     ("void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "bool",
@@ -75,7 +75,7 @@ def find_defined(content: str) -> dict[str, bool]:
 
 
 @dataclass
-class _Run:
+class _WordRun:
     """Words that stand side by side, as spans of tokens, and the tokens around them.
 
     A macro with its arguments counts as a word. `early` names stand before the type's keyword.
@@ -315,7 +315,7 @@ class MacroReading:
         if not units or (before := self._word(units[0][0] - 1)) in ("case", "goto"):
             return
         run, most, opening = self._sort(units, before, after), None, units[0][0] - 1
-        if not run.names or len(run.names) - len(run.macros) > _MOST_WORDS:
+        if not run.names or len(run.names) - len(run.macros) > _MAX_WORDS:
             return
         if before == "(" and self._word(self._partners[opening] + 1) == "(" and not run.has_head:
             most = {"*": 0, ")": 1}.get(after)  # `int (API *f)(void)`, `int (API f)(void)`
@@ -335,7 +335,7 @@ class MacroReading:
             if unit not in macros:
                 self._replace(unit, run, len(run.names) - len(macros))
 
-    def _sort(self, units: list[Span], before: str, after: str) -> _Run:
+    def _sort(self, units: list[Span], before: str, after: str) -> _WordRun:
         names, macros, calls = list[Span](), list[Span](), list[Span]()
         early, kinds = 0, set[bool]()
         for unit in units:
@@ -349,11 +349,11 @@ class MacroReading:
                 names.append(unit)
                 calls += [unit] if self._words[unit[1]] == ")" else []
                 macros += [unit] if calls[-1:] == [unit] or self._is_macro(word) else []
-        return _Run(
+        return _WordRun(
             units, before, after, names, macros, calls, early, False in kinds, True in kinds
         )
 
-    def _choose(self, run: _Run, most: int) -> set[Span]:
+    def _choose(self, run: _WordRun, most: int) -> set[Span]:
         """Choose the macros, where `most` names may stand: first by their looks, then the first."""
         others = run.names[: run.early]
         if run.before[:1] == run.after[:1] == '"':
@@ -361,7 +361,7 @@ class MacroReading:
         elif run.starts or run.before == ")":
             others = run.names[: max(len(run.names) - 1, run.early)]
         words = [self._words[first] for first, _ in run.names]
-        if len(others) > _MOST_OTHERS + len(run.macros) or len(set(words)) < len(words):
+        if len(others) > _MAX_OTHERS + len(run.macros) or len(set(words)) < len(words):
             others = []
         first, last = self._starts[run.units[0][0]], self._ends[run.units[-1][1]]
         if "\n" in self._text[first:last]:
@@ -374,7 +374,7 @@ class MacroReading:
             one for one in run.macros if one != last and self._words[one[0]].startswith("__")
         }
 
-    def _replace(self, call: Span, run: _Run, names: int) -> None:
+    def _replace(self, call: Span, run: _WordRun, names: int) -> None:
         """Put a type, or a declaration, in place of a macro that stands for it."""
         is_last = call == run.units[-1]
         declares = is_last and run.starts and names == 1 and run.after in (";", "=", "[")
