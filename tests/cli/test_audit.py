@@ -85,6 +85,32 @@ def test_who_made_a_copy_of_all_or_of_a_desk_is_told(shell: Shell) -> None:
     ]
 
 
+def test_what_was_done_to_the_whole_store_is_told_in_what_it_is_then(shell: Shell) -> None:
+    shell.set("DB_ENCRYPTION_KDF_ITERATIONS", "10000")
+    shell("user", "add", ADA)
+    backup = str(shell.folder / "copy.db")
+    assert shell("backup", backup).code == 0
+    shell("user", "add", BOB)
+    assert shell("restore", backup, "--yes").code == 0
+    shell.set("DB_ENCRYPTION_KEY", "open sesame")
+    assert shell("store", "encrypt").code == 0
+    shell.set("DB_ENCRYPTION_NEW_KEY", "close sesame")
+    assert shell("store", "rekey").code == 0
+    assert shell("store", "rekey").code == 1  # it has another key by now
+    shell.set("DB_ENCRYPTION_KEY", "close sesame")
+    assert shell("store", "decrypt").code == 0
+    shell.set("DB_ENCRYPTION_KEY", "")
+    who, store = f"{getpass.getuser()} (command line)", str(shell.data / "desk.db")
+    assert events(shell) == [
+        [who, *did]
+        for did in (
+            ("user add", ADA),
+            ("restore", backup),
+            *((f"store {verb}", store) for verb in ("encrypt", "rekey", "decrypt")),
+        )
+    ]
+
+
 def test_whoever_has_no_name_here_is_told_all_the_same(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

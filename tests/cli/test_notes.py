@@ -15,6 +15,7 @@ import keyring.core
 import pytest
 
 from rolltop.cli import options
+from rolltop.core.accounts import DEFAULT_EMAIL
 from rolltop.toolsets.notes.clients.token_store import FILE_NAME
 from tests import forks
 from tests.cli.conftest import SOURCE
@@ -67,6 +68,7 @@ def test_a_login_by_mailed_code_connects_and_syncs(
 ) -> None:
     served.simperium.notes(ADA).post("n", {"content": "from Simplenote"}, None, None)
     assert "Connected ada@example.org" in log_in(shell, served, monkeypatch)
+    assert shell("audit").out.split()[-4:] == ["notes", "login", f"{DEFAULT_EMAIL}:", ADA]
     assert shell("notes", "sync").out == "Pulled 1, pushed 0, conflicts 0.\n"
     assert json.loads(shell("call", "note_get", "id=n").out)["text"] == "from Simplenote"
     status = shell("notes", "status").out

@@ -32,7 +32,7 @@ def _backup(arguments: Namespace) -> int:
         if not database.exists():
             raise NotFound(f"There is no store {database.path} yet.", hint="Nothing is kept yet.")
         database.backup(arguments.file.absolute())
-        users.record_copy(database, arguments, str(arguments.file.absolute()))
+        users.record_done(database, arguments, str(arguments.file.absolute()))
     options.print_line(
         f"Wrote {arguments.file}. It opens with the key the store has, if it has one."
     )
@@ -55,6 +55,8 @@ def _restore(arguments: Namespace) -> int:
     kept = restore.restore_backup(
         database_url, arguments.file, encryption.encryption_from_settings(settings)
     )
+    with users.open_store(arguments) as database:
+        users.record_done(database, arguments, str(arguments.file.absolute()))
     options.print_line(f"The store is what {arguments.file} holds.")
     if kept is not None:
         options.print_line(f"What it was before is kept as {kept}.")

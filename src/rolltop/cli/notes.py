@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.cli import local_context, options, render
-from rolltop.cli.lazy_modules import asyncio, identity, notebooks, pull, sync
+from rolltop.cli import local_context, options, render, users
+from rolltop.cli.lazy_modules import asyncio, db, identity, notebooks, pull, sync
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core.errors import InvalidArgument
 
@@ -82,6 +82,8 @@ async def _login(app: AppContext, principal: Principal, arguments: Namespace) ->
     await service.request_code(email)
     options.print_line(f"Simplenote has mailed a code to {email}.")
     done = await service.log_in(principal, email, _ask("Code: "), with_local=with_local)
+    subject = f"{users.whose(app)}: {email}"
+    await app.database.write(db.SYSTEM, users.record, arguments, subject)
     options.print_line(f"Connected {email}; the token is kept {done.token_location}.")
     if done.adopted:
         verb = "is" if done.adopted == 1 else "are"

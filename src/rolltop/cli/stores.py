@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 from typing import TYPE_CHECKING, Final
 
-from rolltop.cli import options
+from rolltop.cli import options, users
 from rolltop.cli.lazy_modules import encryption, rekey
 from rolltop.core.errors import InvalidArgument, InvalidConfig
 
@@ -39,13 +39,15 @@ def run(arguments: Namespace) -> int:
             "DB_ENCRYPTION_KEY is not set", hint="Set it to the passphrase of the store."
         )
     url: str = settings["database_url"]
+    wanted = present
     if arguments.command == "store encrypt":
         left = rekey.rekey_store(url, None, present)
         options.print_line(
             "The store is encrypted. Without DB_ENCRYPTION_KEY nobody can read it again."
         )
     elif arguments.command == "store decrypt":
-        left = rekey.rekey_store(url, present, None)
+        wanted = None
+        left = rekey.rekey_store(url, present, wanted)
         options.print_line("The store is not encrypted any more: unset DB_ENCRYPTION_KEY.")
     else:
         wanted = _requested_encryption(settings, arguments.iterations)
@@ -53,6 +55,8 @@ def run(arguments: Namespace) -> int:
         options.print_line("The store has its new key: set DB_ENCRYPTION_KEY to it.")
         if wanted.iterations != present.iterations:
             options.print_line(f"Set DB_ENCRYPTION_KDF_ITERATIONS to {wanted.iterations}, too.")
+    with users.open_store(arguments, lambda _settings: wanted) as database:
+        users.record_done(database, arguments, str(database.path))
     for copy in left:
         options.print_line(
             f"This copy is as it was before, delete it if you need it no more: {copy}"

@@ -12,13 +12,15 @@ from rolltop.core.errors import NotFound, RolltopError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from datetime import datetime
     from pathlib import Path
 
     from rolltop.core.accounts import User
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
+    from rolltop.core.db.encryption import Encryption
+    from rolltop.core.settings import Settings
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -52,15 +54,20 @@ def run(arguments: Namespace) -> int:
 
 
 @contextmanager
-def open_store(arguments: Namespace) -> Generator[Database]:
-    """Return the store the settings name for as long as the command needs it."""
+def open_store(
+    arguments: Namespace, key: Callable[[Settings], Encryption | None] | None = None
+) -> Generator[Database]:
+    """Return the store the settings name for as long as the command needs it.
+
+    `key` returns how it is encrypted, where that is not as the settings say.
+    """
     settings = options.read_settings(arguments)
     database = db.Database(
         settings["database_url"],
         statement_timeout=settings["statement_timeout"],
         lock_timeout=settings["lock_timeout"],
         threads=1,
-        encryption=encryption.encryption_from_settings(settings),
+        encryption=(key or encryption.encryption_from_settings)(settings),
     )
     try:
         yield database
@@ -91,13 +98,17 @@ def record(tx: Tx, arguments: Namespace, subject: str) -> None:
 
 
 def record_export(app: AppContext, arguments: Namespace, target: Path) -> None:
-    """Note in the audit log who has exported what is whose, as `record_copy` does."""
-    whose = app.settings["workspace"].strip() or app.settings["user"] or accounts.DEFAULT_EMAIL
-    record_copy(app.database, arguments, f"{whose}: {target.absolute()}")
+    """Note in the audit log who has exported what is whose, as `record_done` does."""
+    record_done(app.database, arguments, f"{whose(app)}: {target.absolute()}")
 
 
-def record_copy(database: Database, arguments: Namespace, subject: str) -> None:
-    """Note in the audit log who has made a copy, which is there even where that cannot be noted."""
+def whose(app: AppContext) -> str:
+    """Name the workspace, or the user, for whom a command works."""
+    return app.settings["workspace"].strip() or app.settings["user"] or accounts.DEFAULT_EMAIL
+
+
+def record_done(database: Database, arguments: Namespace, subject: str) -> None:
+    """Note in the audit log what a command has done, also where that cannot be noted."""
     with suppress(RolltopError):
         database.write_sync(db.SYSTEM, record, arguments, subject)
 
