@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.toolsets.tasks import jobs
+from rolltop.core.principal import IMPERSONATE
+from rolltop.toolsets.tasks import jobs, service
 from rolltop.workspace import Roots
 from tests.desks import answer_of, call_tool, make_desk
 
@@ -183,6 +185,22 @@ def test_a_task_is_reopened_where_its_evidence_changes(
     assert call("get_task", task_id=ids[0])["data"] == first
 
 
+def test_every_task_is_reopened_however_many_have_evidence(
+    desk: AppContext, call: Call, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MAX_LOOKED_AT", 1)
+    other = file.with_name("other.md")
+    other.write_text("a\n")
+    ids: list[str] = []
+    for uri in ("rolltop://file/docs/other.md#L1", LINES):
+        given = {"title": "a", "evidence": [uri], "reopen_on_change": True}
+        ids.append(call("add_task", **given)["data"]["task_id"])
+        call("complete_task", task_id=ids[-1])
+    other.unlink()
+    asyncio.run(jobs.reopen_changed(desk))
+    assert [one["task_id"] for one in call("list_tasks", status="pending")["data"]] == ids[:1]
+
+
 def test_evidence_is_undone_with_its_task(call: Call) -> None:
     task = call("add_task", title="a", acceptance=["b"])["data"]["task_id"]
     call("update_task", task_id=task, evidence=[LINES], requires_evidence=True)
@@ -201,3 +219,25 @@ def test_nobody_proves_anything_by_anothers_notes(
     note = call_tool(desk, them, "note_save", text="theirs").structured["uri"]
     refused = call_tool(desk, me, "add_task", title="a", evidence=[note])
     assert refused.code == "NOT_FOUND"
+
+
+def test_evidence_of_another_s_task_is_looked_for_among_their_things(
+    desk: AppContext, me: Principal, them: Principal
+) -> None:
+    who = replace(me, permissions=me.permissions | {IMPERSONATE})
+    for_them = partial(answer_of, desk, who, user_id=them.user_id)
+    mine, theirs = (answer_of(desk, one, "note_save", text="a")["uri"] for one in (me, them))
+    refused = call_tool(desk, who, "add_task", title="a", evidence=[mine], user_id=them.user_id)
+    assert refused.code == "NOT_FOUND"
+    task = for_them("add_task", title="a", evidence=[theirs], requires_evidence=True)["data"]
+    for_them("update_task", task_id=task["task_id"], evidence=[theirs])
+    shown = [
+        *for_them("list_tasks")["data"],
+        *for_them("list_tasks", q="a")["data"],
+        for_them("next_task")["data"],
+        for_them("get_task", task_id=task["task_id"])["data"],
+    ]
+    for one in (*shown, *answer_of(desk, them, "list_tasks")["data"]):
+        assert "missing" not in str(one)
+    done = for_them("complete_task", task_id=task["task_id"])["data"]
+    assert done["status"] == "completed"

@@ -8,8 +8,9 @@ from dataclasses import replace
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.evidence import Evidence, State, find_state, resolve_evidence, worst_state
+from rolltop.core.principal import IMPERSONATE
 from rolltop.toolsets.tasks import errors, input_checks
-from rolltop.toolsets.tasks.models import CheckedEvidence, Task, TaskInput
+from rolltop.toolsets.tasks.models import CheckedEvidence, Task, TaskInput, parse_id
 
 
 class EvidenceRequired(Exception):
@@ -20,15 +21,24 @@ class EvidenceRequired(Exception):
         self.task = task
 
 
-async def resolve_input(call: CallContext, given: TaskInput) -> TaskInput:
+def _as_owner(call: CallContext, user_id: str | None) -> CallContext:
+    """Return the call as it looks at the things of the tasks' owner, whom it may name or not."""
+    if user_id is None or IMPERSONATE not in call.principal.permissions:
+        return call
+    owner = parse_id(user_id, "user_id")
+    return replace(call, principal=replace(call.principal, user_id=owner, tenant_id=owner))
+
+
+async def resolve_input(call: CallContext, user_id: str | None, given: TaskInput) -> TaskInput:
     """Return a task's fields, its evidence resolved. Raises InvalidArgument and NotFound."""
     if not given.evidence:
         return given
     uris = input_checks.check_each(str, [str(one) for one in given.evidence], "evidence")
+    call = _as_owner(call, user_id)
     return replace(given, evidence=[await resolve_evidence(call, uri) for uri in uris])
 
 
-async def check_evidence(call: CallContext, task: Task) -> CheckedEvidence:
+async def check_evidence(call: CallContext, user_id: str | None, task: Task) -> CheckedEvidence:
     """Return the evidence of a task's criteria as it is now.
 
     Raises Conflict for a criterion without evidence that resolves: the first evidence is that of
@@ -43,21 +53,23 @@ async def check_evidence(call: CallContext, task: Task) -> CheckedEvidence:
     found: list[Evidence] = []
     for number, kept in enumerate(task.evidence, 1):
         try:
-            found.append(await resolve_evidence(call, kept.uri, strictly=True))
+            resolved = await resolve_evidence(_as_owner(call, user_id), kept.uri, strictly=True)
+            found.append(resolved)
         except (NotFound, InvalidArgument) as refused:
             message = f"Evidence {number} does not resolve: {refused.message}"
             raise errors.conflict(task, message, hint) from None
     return CheckedEvidence(task.version, tuple(found))
 
 
-async def mark_tasks(call: CallContext, tasks: Iterable[Task]) -> list[Task]:
-    """Return tasks with what became of their evidence."""
-    return [await mark_task(call, task) for task in tasks]
+async def mark_tasks(call: CallContext, user_id: str | None, tasks: Iterable[Task]) -> list[Task]:
+    """Return tasks of the caller, or of the user named, with what became of their evidence."""
+    return [await mark_task(call, user_id, task) for task in tasks]
 
 
-async def mark_task(call: CallContext, task: Task) -> Task:
+async def mark_task(call: CallContext, user_id: str | None, task: Task) -> Task:
     """Return a task with what became of its evidence."""
     if not task.evidence:
         return task
-    states: list[State | None] = [await find_state(call, kept) for kept in task.evidence]
+    owner = _as_owner(call, user_id)
+    states: list[State | None] = [await find_state(owner, kept) for kept in task.evidence]
     return replace(task, evidence_states=tuple(states), evidence_state=worst_state(states))

@@ -294,18 +294,17 @@ class TaskService:
         """
         wanted = TaskFilters(own_project=project or None)
         found = await call.read(store.with_evidence, call.principal.user_id, wanted, MAX_LOOKED_AT)
-        marked = await evidence.mark_tasks(call, found)
+        marked = await evidence.mark_tasks(call, None, found)
         broken = [(one.id, one.title, one.evidence_state) for one in marked if one.evidence_state]
         return broken[:limit]
 
     async def reopen_changed(self, app: AppContext) -> None:
         """Reopen the completed tasks of all users that ask for it, whose evidence changed."""
-        for owner in await app.database.read(SYSTEM, store.owners_to_reopen):
+        for owner, task_id in await app.database.read(SYSTEM, store.ids_to_reopen):
             caller = Principal.for_user(owner, actor="rolltop").during("reopen_task")
             call = CallContext(app, caller, "reopen_task", 0)
-            filters, most = TaskFilters(), MAX_LOOKED_AT
-            found = await call.read(store.with_evidence, owner, filters, most, to_reopen=True)
-            for task in await evidence.mark_tasks(call, found):
+            found = await call.read(store.read_tasks, owner, [task_id])
+            for task in await evidence.mark_tasks(call, None, found):
                 if task.evidence_state:
                     why = f"reopened: evidence {task.evidence_state}"
                     with suppress(RolltopError):  # somebody was faster

@@ -95,7 +95,7 @@ async def add_task(  # each is a field
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
     given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change, assignee)
     if tasks is None:
-        given = await proofs.resolve_input(call, given)
+        given = await proofs.resolve_input(call, user_id, given)
         added = await call.write_once(_task_answer, _service(call).add_task, given, user_id)
         return _write_answer(call, added, user_id)
     if own := sorted(_given_fields(given).keys() - _SHARED):
@@ -105,7 +105,7 @@ async def add_task(  # each is a field
         )
     answer = partial(_plan_answer, call, user_id)
     parsed = [replace(given, **_given_fields(one)) for one in _parse_entries(tasks)]
-    entries = [await proofs.resolve_input(call, one) for one in parsed]
+    entries = [await proofs.resolve_input(call, user_id, one) for one in parsed]
     several = await call.write_once(answer, _service(call).add_tasks, entries, user_id)
     for task in several:
         _notify(call, task.id, user_id)
@@ -222,7 +222,7 @@ async def list_tasks(
     def cursor_after(index: int) -> str:
         return cursors.encode(kind, [found[index].place])
 
-    items = [task.data for task in await proofs.mark_tasks(call, found)]
+    items = [task.data for task in await proofs.mark_tasks(call, user_id, found)]
     return Page(items, lambda data: {"success": True, "data": data}, cursor_after, more)
 
 
@@ -232,7 +232,7 @@ async def _search(call: CallContext, filters: FilterInput, user_id: str | None, 
     )
     envelope: JsonObject = {"success": True, "hint": hint} if hint else {"success": True}
     return Page(
-        [task.data for task in await proofs.mark_tasks(call, found)],
+        [task.data for task in await proofs.mark_tasks(call, user_id, found)],
         lambda data: {**envelope, "data": data},
         lambda index: marks[index + 1],
         more,
@@ -252,7 +252,10 @@ async def get_task(call: CallContext, task_id: str, user_id: str | None = None) 
         for part in _split_comment(comment, left if comment.version == version else 0, call.budget)
     ]
     # Of a first page the task itself is the first item: it is shown whole before any comment.
-    head, places = (await proofs.mark_task(call, task)).details, [part.place for part in parts]
+    head, places = (
+        (await proofs.mark_task(call, user_id, task)).details,
+        [part.place for part in parts],
+    )
     if call.cursor is None:
         newest = comments[0].version + 1 if comments else 0
         places = [newest * PLACES_OF_COMMENT, *places]
@@ -319,7 +322,7 @@ async def complete_task(
                 force=bool(force),
             )
         except proofs.EvidenceRequired as required:
-            checked = await proofs.check_evidence(call, required.task)
+            checked = await proofs.check_evidence(call, user_id, required.task)
         else:
             return _write_answer(call, done, user_id)
 
@@ -350,7 +353,7 @@ async def update_task(  # each is a field
     """Change the given fields of a task; "", [] or priority -1 clears one."""
     fields = (title, description, priority, due_at, tags, parent_id, blocked_by, links, project)
     given = TaskInput(*fields, acceptance, evidence, requires_evidence, reopen_on_change, assignee)
-    given = await proofs.resolve_input(call, given)
+    given = await proofs.resolve_input(call, user_id, given)
     task = await call.write_once(
         _task_answer,
         _service(call).update_task,
@@ -394,7 +397,7 @@ async def next_task(
     service, filters = _service(call), FilterInput(project=project, tag=tag, assignee=assignee)
     found = await call.read(service.next_task, filters, user_id)
     if found is not None:
-        found = await proofs.mark_task(call, found)
+        found = await proofs.mark_task(call, user_id, found)
         return {"success": True, "data": found.data}
     waiting = await call.read(service.count_waiting, filters, user_id)
     answer: JsonObject = {"success": True, "data": None}

@@ -58,7 +58,7 @@ async def show_board(visit: Visit) -> Response:
         async with asyncio.timeout(_EVIDENCE_SECONDS):
             for column, (*_, tasks) in zip(columns, found, strict=True):
                 for place, task in enumerate(tasks):
-                    column.tasks[place] = (await mark_task(call, task)).data
+                    column.tasks[place] = (await mark_task(call, None, task)).data
     done = await visit.call(
         "list_tasks", status="completed", project=project or ALL_PROJECTS, limit=_MAX_DONE
     )

@@ -195,29 +195,23 @@ def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[lis
     return begun, blocked
 
 
-def with_evidence(
-    tx: Tx, owner: str, filters: TaskFilters, limit: int, *, to_reopen: bool = False
-) -> list[Task]:
-    """Return the owner's tasks that have evidence, the last changed first.
-
-    With `to_reopen` those completed ones that are reopened where it changes.
-    """
+def with_evidence(tx: Tx, owner: str, filters: TaskFilters, limit: int) -> list[Task]:
+    """Return the owner's tasks that have evidence, the last changed first."""
     mine = select(tasks.c.id).where(
         *(*visible_conditions(owner), text("evidence IS NOT NULL")),
         *_filter_conditions(tx, owner, filters),
     )
-    if to_reopen:
-        mine = mine.where(tasks.c.status == "completed", tasks.c.reopen_on_change)
     newest = mine.order_by(tasks.c.updated_at.desc()).limit(limit)
     return read_tasks(tx, owner, list(tx.execute(newest).scalars()))
 
 
-def owners_to_reopen(tx: Tx) -> list[str]:
-    """List the users who have completed tasks that are reopened where their evidence changes."""
-    completed = select(tasks.c.user_id).where(
-        text("evidence IS NOT NULL"), tasks.c.status == "completed", tasks.c.reopen_on_change
+def ids_to_reopen(tx: Tx) -> list[tuple[str, str]]:
+    """List the owners and ids of completed tasks that are reopened where their evidence changes."""
+    completed = select(tasks.c.user_id, tasks.c.id).where(
+        *(text("evidence IS NOT NULL"), tasks.c.deleted_at.is_(None)),
+        *(tasks.c.status == "completed", tasks.c.reopen_on_change),
     )
-    return list(tx.execute(completed.distinct()).scalars())
+    return [(row.user_id, row.id) for row in tx.execute(completed)]
 
 
 def count_waiting(
