@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +14,6 @@ from rolltop.toolsets.tasks import store as tasks
 from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.core.principal import Principal
@@ -188,7 +187,8 @@ def test_a_version_that_is_no_longer_kept_says_since_when_they_are(
     assert error["code"] == "VERSION_NOT_FOUND"
     since = error["details"]["kept_since"]
     assert since in error["hint"]
-    assert mine.clock().isoformat().startswith(since[:19])
+    second = mine.clock() - timedelta(hours=1)
+    assert second.isoformat().startswith(since[:19])
     assert "which is shown: now @3" in mine.read(f"{made['uri']}@2")["became"]
 
 
@@ -217,6 +217,49 @@ def test_at_a_time_a_thing_is_what_it_was_then(mine: Writer) -> None:
     in_trash = mine.read(task["uri"], as_of=mine.clock().isoformat())["became"]
     assert "it was in the trash then" in in_trash
     assert mine.fails(later["uri"], as_of=then)["code"] == "NOT_FOUND"
+
+
+def test_a_time_after_all_that_was_purged_is_known_though_nothing_was_written_since(
+    mine: Writer, clock: Clock
+) -> None:
+    def call(tool: str, **given: Any) -> Any:
+        return answer_of(mine.desk, mine.scope, tool, **given)
+
+    task = mine.call("add_task", title="Write")["data"]
+    note = mine.call("note_save", text="walrus")
+    cells = [{"language": "txt", "content": "first"}]
+    pad = mine.call("scratch_create", cells=cells)["scratchpad"]
+    other = mine.call("note_save", text="gone")
+    mine.call("note_manage", action="trash", id=other["id"], local_version=1)
+    mine.call("note_manage", action="delete_permanently", id=other["id"], local_version=2)
+    clock.advance(days=30)
+    early = mine.clock().isoformat()
+    clock.advance(days=10)
+    then = mine.clock().isoformat()
+    clock.advance(days=10)
+
+    def check() -> None:
+        assert mine.read(task["uri"], as_of=then)["title"] == "Write"
+        assert mine.read(note["uri"], as_of=then)["text"] == "walrus"
+        assert mine.read(pad["cells"][0]["uri"], as_of=then)["text"] == "first"
+        assert mine.fails(other["uri"], as_of=then)["code"] == "NOT_FOUND"
+        found = call("desk_search", query="walrus", as_of=then)["hits"]
+        assert [one["uri"].partition("@")[0] for one in found] == [note["uri"]]
+        assert mine.fails(task["uri"], as_of="2020-01-01")["code"] == "VERSION_NOT_FOUND"
+
+    for _ in range(2):
+        mine.purge(datetime.fromisoformat(early))
+        assert call("desk_history")["changes"] == []
+        assert call("desk_changes", since="0")["changes"] == []
+        assert call_tool(mine.desk, mine.scope, "desk_undo", since="0").code == "NOT_FOUND"
+        check()
+    mine.call("update_task", task_id=task["task_id"], title="Read")
+    mine.call("note_save", id=note["id"], local_version=1, text="walruses")
+    check()
+    mine.purge(datetime.fromisoformat(early))
+    check()
+    assert len(call("desk_history")["changes"]) == 2
+    assert mine.read(f"{note['uri']}@1")["text"] == "walrus"
 
 
 def test_a_time_before_the_journal_says_since_when_it_is_kept(mine: Writer) -> None:

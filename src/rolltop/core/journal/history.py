@@ -32,6 +32,8 @@ _ENTRIES_AT_ONCE: Final = 200
 _MAX_SHOWN: Final = 60  # code points of a value in a summary
 _TRASH: Final = ("deleted_at", "trash")
 _j: Final = journal.c
+_IS_ENTRY: Final = _j.kind != ""
+"""Not what a purge leaves of the newest entry it deletes: when that was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ def stream_entries(
     """Yield entries as `read_entries` returns them, reading no more than are asked for."""
     order = _j.sequence.desc() if newest_first else _j.sequence
     mine = select(*(_HEADS if heads_only else _COLUMNS)).where(
-        _j.user_id == tx.scope.user_id, *(wanted or EntryFilter()).conditions()
+        _j.user_id == tx.scope.user_id, _IS_ENTRY, *(wanted or EntryFilter()).conditions()
     )
     with tx.execute(mine.order_by(order).limit(limit)) as rows:
         yield from map(_entry_of, rows.yield_per(_ENTRIES_AT_ONCE))
@@ -300,12 +302,13 @@ def _shorten(value: object) -> str:
 def purge_journal(tx: Tx, before: datetime) -> int:
     """Delete some of the entries that are older, of all tenants, with texts no later one names.
 
+    Of the newest its time stays, and a tenant's only entry whole.
     Returns how many entries went.
     """
     n = journal_counters.c
     # Most tenants have nothing to delete, and each look at entries holds up all who write.
-    oldest = select(_j.at).where(_j.user_id == n.user_id).order_by(_j.sequence).limit(1)
-    owners = tx.execute(select(n.user_id).where(oldest.scalar_subquery() < before)).scalars().all()
+    second = select(_j.at).where(_j.user_id == n.user_id).order_by(_j.sequence).limit(1).offset(1)
+    owners = tx.execute(select(n.user_id).where(second.scalar_subquery() < before)).scalars().all()
     return sum(_purge_tenant(tx, owner, before) for owner in owners)
 
 
@@ -373,7 +376,8 @@ def count_entries(tx: Tx) -> dict[str, float]:
     Numbers have no gap, so nothing but each tenant's first entry is looked up.
     """
     n = journal_counters.c
-    oldest = select(_j.sequence, _j.at).where(_j.user_id == n.user_id).order_by(_j.sequence)
+    mine = (_j.user_id == n.user_id, _IS_ENTRY)
+    oldest = select(_j.sequence, _j.at).where(*mine).order_by(_j.sequence)
     first, at = (
         oldest.with_only_columns(column).limit(1).scalar_subquery()
         for column in (_j.sequence, _j.at)
@@ -397,7 +401,11 @@ def _purge_tenant(tx: Tx, owner: str, before: datetime) -> int:
         unused = (c.user_id == owner, c.used_at < before, c.sha256.in_(batch))
         tx.execute(delete(journal_contents).where(*unused))
     last = old[-1].sequence
-    tx.execute(delete(journal).where(_j.user_id == owner, _j.sequence <= last))
+    tx.execute(delete(journal).where(_j.user_id == owner, _j.sequence < last))
+    # Its time tells since when nothing is missing, though nothing was written for long.
+    empty = {"kind": "", "ref": "", "changes": "[]", "version_before": None, "version_after": None}
+    newest = update(journal).where(_j.user_id == owner, _j.sequence == last)
+    tx.execute(newest.values(empty))
     for batch in batches(sorted({entry.operation for entry in old})):
         tx.execute(delete(journal_undone).where(u.user_id == owner, u.operation.in_(batch)))
     return len(old)

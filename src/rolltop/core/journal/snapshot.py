@@ -60,8 +60,8 @@ def moment_at(tx: Tx, at: datetime) -> Moment:
     if first is None or at < first:
         raise version_not_kept(tx, f"What was there at {format_timestamp(at)}")
     until = EntryFilter(until=at)
-    (last,) = read_entries(tx, until, limit=1, newest_first=True, heads_only=True)
-    return Moment(last.sequence, at)
+    last = read_entries(tx, until, limit=1, newest_first=True, heads_only=True)
+    return Moment(last[0].sequence if last else 0, at)
 
 
 def moment_of_version(tx: Tx, thing: tuple[str, str], version: int, now: int) -> Moment | None:
