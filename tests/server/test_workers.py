@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import re
 import signal
 import socket
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import pytest
 
+from rolltop.server import workers
 from rolltop.server.workers import InheritedSockets
 from tests.forks import PATIENCE, Forked
 from tests.server.processes import MODERN, HttpServer, Lines, rpc_request, sse_or_json
@@ -140,6 +143,50 @@ def test_what_goes_with_one_process_only_is_refused(
     with Workers(tmp_path, *arguments, **settings) as refused:
         assert refused.ends() == 2
         assert any("--workers" in line for line in refused.stderr.rest())
+
+
+def test_a_worker_that_cannot_be_started_leaves_the_others_serving(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    started: list[str] = []
+
+    class Process:
+        """Serves until a signal comes; the second one finds no memory, the third is the last."""
+
+        pid = 1
+
+        def __init__(self, _command: object, pass_fds: tuple[int, int]) -> None:
+            started.append("tried")
+            if len(started) == 2:
+                raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+            self.link = socket.socket(fileno=os.dup(pass_fds[1]))
+            self.link.send(workers.READY)
+            if len(started) == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        def send_signal(self, _number: int) -> None:
+            self.link.close()
+
+        def wait(self) -> int:
+            return 0
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        request.addfinalizer(partial(signal.signal, number, signal.getsignal(number)))
+    request.addfinalizer(partial(signal.set_wakeup_fd, -1))
+    make_pair = socket.socketpair
+
+    def socketpair() -> tuple[socket.socket, socket.socket]:
+        made = make_pair()
+        for end in made:
+            request.addfinalizer(end.close)
+        return made
+
+    monkeypatch.setattr(workers.socket, "socketpair", socketpair)
+    monkeypatch.setattr(workers.subprocess, "Popen", Process)
+    monkeypatch.setattr(workers, "_RESTART_PAUSE", 0.0)
+    settings = {"http.host": "127.0.0.1", "http.port": 0, "http.socket": None}
+    assert workers.serve_workers(settings, 2) == 0  # pyright: ignore[reportArgumentType]
+    assert len(started) == 3
 
 
 def test_no_further_process_inherits_a_worker_s_sockets() -> None:

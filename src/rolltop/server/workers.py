@@ -114,8 +114,13 @@ class _Supervisor:
         wait = self._next_start - time.monotonic()
         if wait > 0:
             return wait
-        while len(self._workers) < self._count:
-            self._start_worker()
+        try:
+            while len(self._workers) < self._count:
+                self._start_worker()
+        except OSError as failure:  # no memory or process is left now: the others serve on
+            logging.event("no worker started", level="warn", reason=failure.strerror)
+            self._next_start = time.monotonic() + _RESTART_PAUSE
+            return _RESTART_PAUSE
         return None
 
     def _start_worker(self) -> None:
