@@ -252,10 +252,8 @@ async def get_task(call: CallContext, task_id: str, user_id: str | None = None) 
         for part in _split_comment(comment, left if comment.version == version else 0, call.budget)
     ]
     # Of a first page the task itself is the first item: it is shown whole before any comment.
-    head, places = (
-        (await proofs.mark_task(call, user_id, task)).details,
-        [part.place for part in parts],
-    )
+    head = (await proofs.mark_task(call, user_id, task)).details
+    places = [part.place for part in parts]
     if call.cursor is None:
         newest = comments[0].version + 1 if comments else 0
         places = [newest * PLACES_OF_COMMENT, *places]

@@ -176,52 +176,6 @@ def test_a_note_that_is_too_large_keeps_no_other_back(
     assert SyncRecord.from_account(device.account()).unread == []
 
 
-@pytest.mark.parametrize(
-    ("large", "is_pulled_first"),
-    [
-        ({"content": "x" * 400_000}, True),
-        ({"own": "x" * 400_000}, False),
-        ({"own": [0] * 60_000}, True),
-        ({"own": [0] * 60_000}, False),
-        ({"content": 5}, True),
-    ],
-    ids=["bytes", "bytes-late", "values", "values-late", "form"],
-)
-def test_a_change_of_a_note_that_is_too_large_waits_alone(
-    device: Device,
-    server: Bucket,
-    simperium: Simperium,
-    large: dict[str, Any],
-    *,
-    is_pulled_first: bool,
-) -> None:
-    device.bounds = RequestLimits(max_body_bytes=300_000)
-    fill(server, 3)
-    device.sync()
-    for name in ("n0", "n1", "n2"):
-        device.queue(name, to("changed here"))
-
-    def grow() -> None:
-        server.post("n0", large, None, None)
-
-    if is_pulled_first:
-        grow()
-    else:
-        before_the_next_write(simperium, grow)
-    for pushed in (2, 0):
-        done = device.sync()
-        assert (done.status, done.counts.pushed, done.counts.refused) == ("idle", pushed, 0)
-    assert device.notes()["n0"].sync_state == "pending"
-    assert SyncRecord.from_account(device.account()).unread == ["n0"]
-    assert [planned.note_id for planned in device.run(pull.plan_sync).notes] == []
-    server.post("n0", {"content": "text 0\nmore", "own": None}, None, None)
-    done = device.sync()
-    assert done.status == "idle"
-    assert {note.sync_state for note in device.notes().values()} == {"synced"}
-    assert SyncRecord.from_account(device.account()).unread == []
-    assert any("changed here" in text for text in texts(device).values())
-
-
 def test_a_note_that_only_its_page_makes_too_large_is_read_alone(
     device: Device, server: Bucket
 ) -> None:

@@ -1,0 +1,69 @@
+"""Changes of notes that are too large at the backend, or of a form that is not known, wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rolltop.toolsets.notes.clients.http_client import RequestLimits
+from rolltop.toolsets.notes.sync import pull
+from rolltop.toolsets.notes.sync.connection import SyncRecord
+from tests.toolsets.notes.sync.device import EMAIL, Device, before_the_next_write
+from tests.toolsets.notes.sync.test_sync import fill, texts, to
+
+if TYPE_CHECKING:
+    from tests.simperium import Simperium
+    from tests.simperium.bucket import Bucket
+
+
+@pytest.fixture
+def server(simperium: Simperium) -> Bucket:
+    """The account's notes at the server."""
+    return simperium.notes(EMAIL)
+
+
+@pytest.mark.parametrize(
+    ("large", "is_pulled_first"),
+    [
+        ({"content": "x" * 400_000}, True),
+        ({"own": "x" * 400_000}, False),
+        ({"own": [0] * 60_000}, True),
+        ({"own": [0] * 60_000}, False),
+        ({"content": 5}, True),
+    ],
+    ids=["bytes", "bytes-late", "values", "values-late", "form"],
+)
+def test_a_change_of_a_note_that_is_too_large_waits_alone(
+    device: Device,
+    server: Bucket,
+    simperium: Simperium,
+    large: dict[str, Any],
+    *,
+    is_pulled_first: bool,
+) -> None:
+    device.bounds = RequestLimits(max_body_bytes=300_000)
+    fill(server, 3)
+    device.sync()
+    for name in ("n0", "n1", "n2"):
+        device.queue(name, to("changed here"))
+
+    def grow() -> None:
+        server.post("n0", large, None, None)
+
+    if is_pulled_first:
+        grow()
+    else:
+        before_the_next_write(simperium, grow)
+    for pushed in (2, 0):
+        done = device.sync()
+        assert (done.status, done.counts.pushed, done.counts.refused) == ("idle", pushed, 0)
+    assert device.notes()["n0"].sync_state == "pending"
+    assert SyncRecord.from_account(device.account()).unread == ["n0"]
+    assert [planned.note_id for planned in device.run(pull.plan_sync).notes] == []
+    server.post("n0", {"content": "text 0\nmore", "own": None}, None, None)
+    done = device.sync()
+    assert done.status == "idle"
+    assert {note.sync_state for note in device.notes().values()} == {"synced"}
+    assert SyncRecord.from_account(device.account()).unread == []
+    assert any("changed here" in text for text in texts(device).values())
