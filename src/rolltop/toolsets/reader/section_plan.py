@@ -208,7 +208,7 @@ class _Span(NamedTuple):
     above: str
 
 
-class _Hits(NamedTuple):
+class _FoundTerm(NamedTuple):
     """The form in which a document has a term, and the offsets at which it does."""
 
     form: str
@@ -235,7 +235,7 @@ def _score(texts: Sequence[_TermCounts]) -> list[float]:
     return scores
 
 
-def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, _Hits]) -> list[_TermCounts]:
+def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, _FoundTerm]) -> list[_TermCounts]:
     """Count the terms in each section.
 
     A term in the titles above a section counts only where the section itself has another.
@@ -414,16 +414,16 @@ def _candidates(
     ]
 
 
-def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, _Hits]:
+def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, _FoundTerm]:
     """Find each term as it is, or else words that differ from it by their endings alone."""
     lowered = _fold(text)
     titles = _fold("\n".join(span.title for span in spans))
-    hits: dict[str, _Hits] = {}
+    hits: dict[str, _FoundTerm] = {}
     for term in terms:
         for form in dict.fromkeys((term, _base_form(term))):
             found = _word_starts(lowered, form)
             if found or _is_in_title(form, titles):
-                hits[term] = _Hits(form, found)
+                hits[term] = _FoundTerm(form, found)
                 break
     return hits
 
