@@ -168,7 +168,7 @@ def test_a_pad_is_plain_where_its_colours_take_too_long(
     site: Site, ann: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pad_id, _ = new_pad(site.agent(), {"language": "py", "content": f"x = '''{OUT}'''\n"})
-    monkeypatch.setattr("rolltop.web.colours._MAX_SECONDS", 0.0)
+    monkeypatch.setattr("rolltop.web.colours.MAX_SECONDS", 0.0)
     page = ann.get(f"/pads/{pad_id}")
     assert (page.status, f"x = '''{OUT}'''" in page.text) == (200, True)
     assert not {*"cdkns"} & {*parts(page)}

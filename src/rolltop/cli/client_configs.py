@@ -220,10 +220,7 @@ def desk_options(arguments: Sequence[str]) -> Iterator[str]:
 
 @require_home()
 def clients() -> list[Client]:
-    """Return the clients that can be set up, with the paths that they have on this platform.
-
-    Raises InvalidConfig.
-    """
+    """Return the clients that can be set up, with their paths here. Raises InvalidConfig."""
     home, support = Path.home(), _support_directory()
     claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home)
     claude_settings = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")

@@ -18,7 +18,7 @@ MAX_COLOURED: Final = 1 << 17
 """Characters of a cell."""
 SECONDS: Final = 0.05
 """Of processor time for one page."""
-_MAX_SECONDS: Final = 10.0
+MAX_SECONDS: Final = 10.0
 """With the start of the process, which comes first."""
 _MAX_CPU_SECONDS: Final = 5.0
 _MAX_MEMORY: Final = 1 << 28
@@ -50,7 +50,7 @@ class Colours:
             return {}
         texts = [(cell["language"], cell.get("content", "")) for cell in chosen]
         try:
-            answer: list[list[str]] = self._pool.call(texts, _MAX_SECONDS, _MAX_CPU_SECONDS)
+            answer: list[list[str]] = self._pool.call(texts, MAX_SECONDS, _MAX_CPU_SECONDS)
         except (WorkerDied, Unavailable):
             return {}
         return {

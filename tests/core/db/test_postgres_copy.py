@@ -199,14 +199,14 @@ def test_a_backup_is_one_moment_while_others_write(
     tmp_path: Path,
 ) -> None:
     before = dump(migrated_url)
-    write: Callable[..., None] = vars(postgres_copy)["_write_rows"]
+    write: Callable[..., None] = vars(postgres_copy)["write_rows"]
     written: list[int] = []
 
     def write_beside(*arguments: Any) -> None:
         written.append(add_task(database, "meanwhile"))
         write(*arguments)
 
-    monkeypatch.setattr(postgres_copy, "_write_rows", write_beside)
+    monkeypatch.setattr(postgres_copy, "write_rows", write_beside)
     database.backup(tmp_path / "desk.backup")
     assert len(set(written)) > 20
     url = postgres_url()
@@ -355,7 +355,7 @@ def test_a_backup_that_was_killed_stands_in_no_ones_way(
     database: Database, migrated_url: str, tmp_path: Path
 ) -> None:
     target = tmp_path / "desk.backup"
-    for step in ("_write_rows", "_digest", "Path.replace"):
+    for step in ("write_rows", "_digest", "Path.replace"):
         with Forked(["-c", DIE, migrated_url, str(target), "backup", step]) as killed:
             assert killed.wait() == -signal.SIGKILL
         assert [file.suffix for file in tmp_path.iterdir()] == [".partial"]

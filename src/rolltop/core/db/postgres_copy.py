@@ -100,7 +100,7 @@ def write_archive(connection: Connection, target: Path) -> None:
             with _mapped_errors(target), GzipFile(None, "wb", _LEVEL, file) as packed:
                 packed.write(f"{header}\n".encode())
                 for table in tables:
-                    _write_rows(connection, table, packed)
+                    write_rows(connection, table, packed)
         digest = _digest(partial)
         with partial.open("r+b") as file:
             file.write(_MAGIC + digest)
@@ -170,7 +170,7 @@ def _statement(text: LiteralString, table: _Table) -> sql.Composed:
     return sql.SQL(text).format(table=sql.Identifier(table.name), columns=columns)
 
 
-def _write_rows(connection: Connection, table: _Table, packed: BufferedIOBase) -> None:
+def write_rows(connection: Connection, table: _Table, packed: BufferedIOBase) -> None:
     copying = _statement(
         "COPY {table} ({columns}) TO STDOUT (FORMAT binary, ENCODING 'UTF8')", table
     )
