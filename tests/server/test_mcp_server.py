@@ -116,7 +116,7 @@ def test_nulls_of_an_answer_reach_the_client(tmp_path: Path, era: str) -> None:
         ("claude-code", 9_000),
         ("Claude Code", 9_000),
         ("claude-ai", 20_000),
-        ("gemini-cli-mcp-client", 8_000),
+        ("gemini-cli-mcp-client", 7_500),
         ("Visual Studio Code", 20_000),
         ("my-codex", 20_000),
         ("", 9_000),

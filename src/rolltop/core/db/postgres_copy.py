@@ -171,6 +171,7 @@ def _statement(text: LiteralString, table: _Table) -> sql.Composed:
 
 
 def write_rows(connection: Connection, table: _Table, packed: BufferedIOBase) -> None:
+    """Write the rows of a table as the database's binary COPY gives them."""
     copying = _statement(
         "COPY {table} ({columns}) TO STDOUT (FORMAT binary, ENCODING 'UTF8')", table
     )

@@ -17,7 +17,7 @@ STORE_NAME: Final = "desk.db"
 _DATABASES_COUNT: Final = 24 * 86400
 """Seconds: databases count milliseconds in 31 bits."""
 HOST_RESULT_TOKENS: Final = MappingProxyType(
-    {"codex": 2_400, "claude-code": 9_000, "gemini-cli": 8_000}
+    {"codex": 2_400, "claude-code": 9_000, "gemini-cli": 7_500}
 )
 """The largest answer that a host takes whole, by how its client's name begins.
 

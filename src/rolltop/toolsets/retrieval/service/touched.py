@@ -75,7 +75,7 @@ async def list_beside(call: CallContext, most: int, work: Awaitable[T]) -> tuple
         found = await _wait(renewal, LISTING_SECONDS)
     finally:
         renewal.cancel()
-    found = found or await _wait(app.run_in_thread(last.look, most), LOOK_SECONDS)
+    found = found or await _wait(app.run_in_thread(last.look_again, most), LOOK_SECONDS)
     return result, found or TouchedFiles([], None, is_current=False)
 
 
@@ -92,6 +92,7 @@ class LastListing:
     def __init__(self, app: AppContext) -> None:
         self._app: Final = app
         self._mutex: Final = Lock()
+        self._looking: Final = Lock()
         self._listed: tuple[datetime, list[tuple[Root, FileStat]]] | None = None
         self._rests_until = 0.0
 
@@ -127,6 +128,15 @@ class LastListing:
             for entry in tree.files(SkippedEntries()):
                 if is_utf8_path(entry.relative):
                     yield tree.root, entry
+
+    def look_again(self, most: int) -> TouchedFiles | None:
+        """Return files of the last listing; None too where another call waits for a disk."""
+        if not self._looking.acquire(timeout=LOOK_SECONDS):
+            return None
+        try:
+            return self.look(most)
+        finally:
+            self._looking.release()
 
     def look(self, most: int, *, is_current: bool = False) -> TouchedFiles | None:
         """Return files of the last listing as they are now, if they may be read; None without one.
