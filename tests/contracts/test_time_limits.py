@@ -23,7 +23,10 @@ SHIPPED = {
     "rolltop.toolsets.retrieval.service.exact_search:_SUGGESTION_SECONDS": 1.0,
     "rolltop.toolsets.retrieval.service.ranking:READ_TIMEOUT": 10.0,
     "rolltop.toolsets.retrieval.service.ranking:_WORD_CHECK_SECONDS": 1.0,
+    "rolltop.toolsets.retrieval.service.touched:LISTING_SECONDS": 0.01,
+    "rolltop.toolsets.retrieval.service.touched:LOOK_SECONDS": 0.25,
     "rolltop.toolsets.retrieval.store:BUSY_SECONDS": 2.0,
+    "rolltop.web.colours:MAX_SECONDS": 10.0,
     "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": 1.0,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": 0.5,
 }

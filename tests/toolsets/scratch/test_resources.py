@@ -96,7 +96,7 @@ def test_a_cell_with_long_fields_is_shown_whole_or_in_parts(
 ) -> None:
     # What ids cost differs by two thirds, and decides whether all of this cell fits into 300.
     pad, one = (str(uuid.UUID(((first + digits) * 32)[:32])) for first in "12")
-    fields = {"metadata": {"why": "because " * 74}, "tags": [f"tag {n}" for n in range(20)]}
+    fields = {"metadata": {"why": "because " * 34}, "tags": [f"tag {n}" for n in range(20)]}
     sent = {"cell_id": one, **cell("line of text\n" * 9, "txt", **fields)}
     mine.ok("scratch_create", scratch_id=pad, cells=[cell("other", "txt"), sent])
     complete = resource(mine, CELL, one)
