@@ -158,6 +158,24 @@ def test_an_else_without_its_if_is_found_in_shell(text: str, line: int) -> None:
     assert [one.line for one in check_cell(CheckRequest("sh", text)).errors] == [line]
 
 
+@pytest.mark.parametrize("language", ["c", "h", "cpp", "hpp"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct A {\n  foo_t x\n  int y;\n};\n",
+        "struct A { int x int y; };\n",
+        "int x y;\n",
+        "enum A { B, C } D E;\n",
+        "typedef struct { int a; } foo bar;\n",
+        "int f(void) {\n  foo bar baz;\n  return 0;\n}\n",
+        "unsinged int x;\n",
+        "def f(x):\n    return x\n",
+    ],
+)
+def test_a_word_too_many_beside_a_variable_is_no_macro(language: str, text: str) -> None:
+    assert not check_cell(CheckRequest(language, text)).valid
+
+
 def test_an_error_in_python_names_the_version_that_reads_it() -> None:
     (error,) = check_cell(CheckRequest("py", "print 1\n")).errors
     assert error.message.endswith(f"(Python {sys.version_info.major}.{sys.version_info.minor})")

@@ -319,11 +319,7 @@ class MacroReading:
             return
         if before == "(" and self._word(self._partners[opening] + 1) == "(" and not run.has_head:
             most = {"*": 0, ")": 1}.get(after)  # `int (API *f)(void)`, `int (API f)(void)`
-        if (
-            self._is_cpp
-            and after == "("
-            and self._word(self._partners[units[-1][1] + 1] + 1) == ":"
-        ):
+        if self._is_cpp and after == "(" and self._initializes(self._partners[units[-1][1] + 1]):
             most = 1  # `API A() : b(c) {}`
         macros = self._choose(run, run.most_names() if most is None else most)
         for unit in macros:
@@ -334,6 +330,12 @@ class MacroReading:
         for unit in run.calls:
             if unit not in macros:
                 self._replace(unit, run, len(run.names) - len(macros))
+
+    def _initializes(self, closing: int) -> bool:
+        """Whether a list of initializers follows, as it does a constructor's parameters."""
+        name = self._word(closing + 2)
+        is_member = _WORD.match(name) is not None and name not in _KEYWORDS
+        return closing >= 0 and self._word(closing + 1) == ":" and is_member
 
     def _sort(self, units: list[Span], before: str, after: str) -> _WordRun:
         names, macros, calls = list[Span](), list[Span](), list[Span]()
@@ -367,6 +369,8 @@ class MacroReading:
         if "\n" in self._text[first:last]:
             begins_line = "\n" in self._text[self._ends[run.units[0][0] - 1] : first]
             others = run.names[: run.early] if run.starts and begins_line else []
+        if run.after != "(":  # of a variable or a member: rather a mistake than a macro
+            others = []
         macros = dict.fromkeys((*run.macros, *others))
         chosen = set([*macros][: max(len(run.names) - most, run.early)])
         last = run.names[-1]
