@@ -159,11 +159,11 @@ def test_the_board_shows_tasks_whose_evidence_is_not_looked_at_in_time(
     agent("note_save", id=note["id"], local_version=1, text="measured: 40 ms")
     looked_at: list[str] = []
 
-    async def look_once(call: CallContext, task: Task) -> Task:
+    async def look_once(call: CallContext, user_id: str | None, task: Task) -> Task:
         if looked_at:
             raise TimeoutError
         looked_at.append(task.id)
-        return await mark_task(call, task)
+        return await mark_task(call, user_id, task)
 
     monkeypatch.setattr(tasks, "mark_task", look_once)
     text = ann.get("/tasks").text
