@@ -30,6 +30,7 @@ PARTS = (
     "encryption",
     "search_quality",
     "desk_search",
+    "desk_size",
     "page",
     "retrieval_quality",
 )

@@ -22,6 +22,7 @@ _NOTES: Final = 10_000
 _PADS: Final = 1_000
 _BATCH: Final = 50
 _ROUNDS: Final = 15
+_CODE: Final = Path(__file__).read_text(encoding="utf-8").splitlines(keepends=True)
 _PAGES: Final = (
     "/",
     "/tasks",
@@ -33,6 +34,7 @@ _PAGES: Final = (
     "/notes/{note}",
     "/pads",
     "/pads/{pad}",
+    "/pads/{code}",
     "/journal",
     "/trash",
     "/search?q=harbour+lamp",
@@ -52,7 +54,7 @@ def tables() -> Iterator[Table]:
         "The page: 10,000 tasks, 10,000 notes, 1,000 pads",
         "Each page is asked for over ASGI, without a socket, and parsed by the tests' parser, "
         f"which counts too. SQLite, {_ROUNDS} rounds after one that warms up. Every task and note "
-        "answers the searches.",
+        "answers the searches. The pad of code has 20 cells of 20 lines, in colours.",
         ("page", "time", "HTML"),
         rows,
     )
@@ -81,7 +83,10 @@ async def _fill(site: Site) -> dict[str, str]:
     for n in range(_PADS):
         cell = {"language": "md", "content": f"# Pad {n}\n\nQuay {n}."}
         pad = await call("scratch_create", metadata={"title": f"Pad {n}"}, cells=[cell])
+    cells = [{"language": "py", "content": "".join(_CODE[n : n + 20])} for n in range(20)]
+    code = await call("scratch_create", metadata={"title": "Code"}, cells=cells)
     return {
+        "code": code["scratchpad"]["scratch_id"],
         "task": added["data"][0]["task_id"],
         "note": note["id"],
         "pad": pad["scratchpad"]["scratch_id"],
