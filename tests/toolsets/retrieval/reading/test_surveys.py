@@ -223,17 +223,25 @@ def test_a_read_under_a_writer_answers_text_of_one_state(forest: Forest) -> None
 
 
 def test_memory_does_not_grow_with_the_file(forest: Forest, surveys: Surveys) -> None:
-    peaks: list[int] = []
-    for name, lines in (("small.txt", 20_000), ("large.txt", 400_000)):
-        forest.put(f"docs/{name}", "".join(f"line {n} of the file\n" for n in range(lines)))
-        asked = {"path": name, "start_line": lines - 9, "end_line": lines}
-        tracemalloc.start()
+    small, large = (
+        # The least of three: whatever else this process does meanwhile counts too.
+        min(_peak_of_reading(forest, f"{lines}.{time}.txt", lines) for time in range(3))
+        for lines in (20_000, 400_000)
+    )
+    assert surveys.made == 6
+    assert large < small + 200_000
+
+
+def _peak_of_reading(forest: Forest, name: str, lines: int) -> int:
+    forest.put(f"docs/{name}", "".join(f"line {n} of the file\n" for n in range(lines)))
+    asked = {"path": name, "start_line": lines - 9, "end_line": lines}
+    tracemalloc.start()
+    try:
         forest.ok("repo_get_snippet", **asked)
         forest.ok("repo_get_snippet", **asked)
-        peaks.append(tracemalloc.get_traced_memory()[1])
+        return tracemalloc.get_traced_memory()[1]
+    finally:
         tracemalloc.stop()
-    assert surveys.made == 2
-    assert peaks[1] < peaks[0] + 200_000
 
 
 def test_surveys_kept_are_bounded(forest: Forest, surveys: Surveys) -> None:
