@@ -92,10 +92,11 @@ class _Supervisor:
 
     def run(self) -> int:
         """Return the exit code once all have ended."""
+        # First: a signal that a handler takes before is lost.
+        signal.set_wakeup_fd(self._wakeup.fileno())
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 signal.signal(number, _take_note)
-        signal.set_wakeup_fd(self._wakeup.fileno())
         self._start_worker()
         while self._workers or not self._is_stopping:
             for key, _events in self._selector.select(self._start_missing()):
