@@ -157,7 +157,7 @@ def _tables(connection: Connection) -> dict[str, _Table]:
 
 
 def _shape(tables: Sequence[_Table]) -> list[tuple[str, list[str], list[str]]]:
-    """Return what of tables is the schema's: in any order, as columns were added over time."""
+    """Sort tables' names and columns, whose order in a store tells when they were added."""
     return sorted((name, sorted(columns), sorted(numbers)) for name, columns, numbers in tables)
 
 
