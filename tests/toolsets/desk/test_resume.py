@@ -11,6 +11,7 @@ from rolltop.core import token_counter
 from rolltop.core.dispatch import ToolSelection
 from rolltop.core.principal import READ
 from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.desk import resume
 from rolltop.toolsets.notes.models import BackendState
 from rolltop.toolsets.notes.store import notebooks
 from tests.contracts.statements import kept_to
@@ -195,6 +196,24 @@ def test_a_client_that_never_wrote_gets_the_last_24_hours(
     nameless = mine.named("", session="7")
     nameless.note("# Own")  # what counts as its last call is nobody's to say
     assert titles(nameless.resume(), "changed_by_others") == ["New"]
+
+
+def test_what_others_changed_is_told_to_a_client_that_wrote_long_before(
+    mine: Client, other: Client, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resume, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(resume, "MAX_SEARCHED", 10)
+    mine.note("# Mine")
+    for number in range(8):
+        other.note(f"# New {number}")
+    clock.advance(days=3)
+    expected = [f"New {number}" for number in (7, 6, 5, 4, 3)]
+    assert titles(mine.resume(), "changed_by_others") == expected
+    assert "changed_by_others" not in mine.named("third").resume()
+    for number in range(8, 16):
+        other.note(f"# New {number}")
+    clock.advance(days=3)
+    assert "changed_by_others" not in mine.resume()
 
 
 def test_what_is_broken(mine: Client) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final, cast
 
-from sqlalchemy import ColumnElement, and_, delete, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 
 from rolltop.core.addresses import is_id_start
 from rolltop.core.db import Tx
@@ -65,7 +65,7 @@ class Entry:
 
 _FIELDS: Final = tuple(Entry.__dataclass_fields__)
 _COLUMNS: Final = tuple(_j[name] for name in _FIELDS)
-_HEADS: Final = (*_COLUMNS[:-1], literal("[]"))
+_HEADS: Final = _COLUMNS[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ def stream_entries(
 
 
 def _entry_of(row: Sequence[Any]) -> Entry:
-    values: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
-    return Entry(**{**values, "changes": json.loads(values["changes"])})
+    head, changes = row[: len(_HEADS)], row[len(_HEADS) :]
+    return Entry(*head, changes=json.loads(changes[0]) if changes else ())
 
 
 def latest_entries(

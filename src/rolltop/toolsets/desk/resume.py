@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import chain, zip_longest
+from itertools import chain, takewhile, zip_longest
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rolltop.core.addresses import RECORD_KINDS, file_address, record_address
@@ -45,8 +45,10 @@ MAX_OPEN: Final = 50
 MAX_TOUCHED: Final = 20
 """Things that were touched last, by others or at all."""
 MAX_FILES: Final = 5
-MAX_ENTRIES: Final = 500
+MAX_ENTRIES: Final = 300
 """The newest entries of the journal, which are looked at."""
+MAX_SEARCHED: Final = 10_000
+"""Of the entries before those: among them is looked whether the client wrote before."""
 FIRST_CALL: Final = timedelta(hours=24)
 """What others changed in this time is shown to a client without an earlier call."""
 _OPEN: Final = ("in_work", "ready", "broken", "blocked")
@@ -173,13 +175,13 @@ class _Reader:
     def read_touched(self) -> None:
         """Read the newest entry of each thing, of pads with their cells'."""
         wanted = EntryFilter(project=self._project or None)
-        heads = history.read_entries(
+        newest = history.read_entries(
             self._tx, wanted, limit=MAX_ENTRIES, newest_first=True, heads_only=True
         )
         kinds = {kind for each in self._app.registry.toolsets for kind in each.journal_kinds}
-        heads = [head for head in heads if head.kind in RECORD_KINDS & kinds]
+        heads = [head for head in newest if head.kind in RECORD_KINDS & kinds]
         pads = self._pads_of([head.ref for head in heads if head.kind == "cell"])
-        by_others = self._newest(_since_last_call(heads, self._tx), pads)
+        by_others = self._newest(self._since_last_call(heads, newest), pads)
         recent = {
             thing: head
             for thing, head in self._newest(heads, pads).items()
@@ -201,6 +203,31 @@ class _Reader:
         for name, some in chosen.items():
             for thing, head in some:
                 self._tell(name, thing, entries[head.sequence], texts, titles)
+
+    def _since_last_call(self, heads: Sequence[Entry], newest: Sequence[Entry]) -> list[Entry]:
+        """Return what others did since the caller's client last wrote, else in the last 24 hours.
+
+        The heads are those of the newest entries that are told.
+        """
+        caller = self._tx.scope
+        others = list(takewhile(lambda head: not _is_own(head, caller), heads))
+        if caller.client and (len(others) < len(heads) or self._wrote_before(newest)):
+            return others
+        since = self._tx.now - FIRST_CALL
+        return [head for head in heads if head.at > since and not _is_own(head, caller)]
+
+    def _wrote_before(self, newest: Sequence[Entry]) -> bool:
+        """Whether the caller's client wrote before these entries, if not too long before."""
+        if len(newest) < MAX_ENTRIES:
+            return False
+        oldest = newest[-1].sequence
+        wanted = EntryFilter(
+            client=self._tx.scope.client,
+            project=self._project or None,
+            after=oldest - MAX_SEARCHED,
+            before=oldest,
+        )
+        return bool(history.read_entries(self._tx, wanted, limit=1, heads_only=True))
 
     def _newest(self, heads: Iterable[Entry], pads: Mapping[str, str]) -> dict[Thing, Entry]:
         """Return the newest entry of each thing; of a cell's pad, unless the cell is an item."""
@@ -257,15 +284,6 @@ class _Reader:
                 found = service.find_titles(self._tx, ids[kind], self._project)
                 titles |= {(kind, ref): title for ref, title in found.items()}
         return titles
-
-
-def _since_last_call(heads: Sequence[Entry], tx: Tx) -> list[Entry]:
-    """Return what others did since the caller's client last wrote, else in the last 24 hours."""
-    last = next((head.sequence for head in heads if _is_own(head, tx.scope)), None)
-    since = tx.now - FIRST_CALL
-    if last is None or not tx.scope.client:
-        return [head for head in heads if head.at > since and not _is_own(head, tx.scope)]
-    return [head for head in heads if head.sequence > last]
 
 
 def _is_own(entry: Entry, caller: Principal) -> bool:

@@ -1,3 +1,3 @@
 """The schema of scratch, revision by revision."""
 
-HEAD = "scratch_0003"
+HEAD = "scratch_0004"

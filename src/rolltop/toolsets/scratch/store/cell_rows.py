@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Text, bindparam, delete, insert, select, type_coerce, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
@@ -18,7 +18,13 @@ from rolltop.toolsets.scratch.models.records import (
     TextStats,
     ValidationSummary,
 )
-from rolltop.toolsets.scratch.store.tables import cell_tags, cells, contents, pads
+from rolltop.toolsets.scratch.store.tables import (
+    cell_tags,
+    cells,
+    contents,
+    failed_index_condition,
+    pads,
+)
 
 _STATS: Final = ("sha256", "bytes", "characters", "lines", "tokens", "first_line")
 _OUTLINE_COLUMNS: Final = (
@@ -30,7 +36,6 @@ _LONG_COLUMNS: Final = (cells.c.json_schema, cells.c.metadata)
 _OWNER: Final = bindparam("owner", type_=Identifier)
 _PAD: Final = bindparam("pad", type_=Identifier)
 _IN_PAD: Final = (cells.c.user_id == _OWNER, cells.c.scratch_id == _PAD)
-_FAILED: Final = '{"valid":false,'  # how a ValidationSummary of errors begins as JSON
 _OUTLINES: Final = CompiledStatement(
     select(*_OUTLINE_COLUMNS).where(*_IN_PAD).order_by(cells.c.position)
 )
@@ -119,12 +124,14 @@ def failed_cells(
     Each is its id, its language, its first line, the validation and its content's hash now.
     """
     shown = (cells.c.cell_id, cells.c.language, cells.c.first_line, cells.c.finding, cells.c.sha256)
-    failed = type_coerce(cells.c.finding, Text).startswith(_FAILED)
     of_pad = (pads.c.user_id == cells.c.user_id) & (pads.c.scratch_id == cells.c.scratch_id)
     found = (
         select(*shown)
         .join_from(cells, pads, of_pad)
-        .where(cells.c.user_id == tx.scope.user_id, failed, pads.c.deleted_at.is_(None))
+        .where(
+            *(cells.c.user_id == tx.scope.user_id, failed_index_condition),
+            pads.c.deleted_at.is_(None),
+        )
     )
     if namespaces is not None:
         found = found.where(pads.c.namespace.in_(namespaces))

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
+    text,
 )
 
 from rolltop.core.db.schema import metadata
@@ -79,6 +80,9 @@ pads: Final = Table(
     Index(None, "deleted_at"),
 )
 
+failed_index_condition: Final = text("substr(finding, 10, 5) = 'false'")
+"""Of a cell whose last validation found errors: its finding begins with `{"valid":false`."""
+
 cells: Final = Table(
     "scratch_cells",
     metadata,
@@ -101,6 +105,13 @@ cells: Final = Table(
     Column("finding", JSONText),
     _of_pad(),
     Index(None, "user_id", "scratch_id", "position"),
+    Index(
+        "ix_scratch_cells_failed",
+        "user_id",
+        "cell_id",
+        sqlite_where=failed_index_condition,
+        postgresql_where=failed_index_condition,
+    ),
 )
 
 contents: Final = Table(

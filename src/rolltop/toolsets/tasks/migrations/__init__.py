@@ -1,3 +1,3 @@
 """The schema of tasks, revision by revision."""
 
-HEAD = "tasks_0006"
+HEAD = "tasks_0007"

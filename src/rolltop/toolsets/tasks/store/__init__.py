@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
+    ScalarSelect,
     String,
     Update,
     bindparam,
@@ -33,7 +34,7 @@ from sqlalchemy import (
 )
 
 from rolltop.core.db import Tx
-from rolltop.core.db.engine import CompiledStatement
+from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.schema import users
 from rolltop.core.db.types import Identifier, UTCDateTime
 from rolltop.core.expiry import MAX_PURGED_ROWS
@@ -46,6 +47,7 @@ from rolltop.toolsets.tasks.models import (
     TaskFilters,
 )
 from rolltop.toolsets.tasks.store.tables import (
+    begun_index_condition,
     next_task_order,
     ready_index_condition,
     task_blockers,
@@ -181,18 +183,24 @@ def best_ready_tasks(
 
 
 def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[list[str], list[str]]:
-    """Return the ids of the owner's pending tasks that were claimed, and of the blocked others."""
-    was_claimed = tasks.c.claimed_until.is_not(None)
-    open_tasks = select(tasks.c.id, was_claimed).where(
-        *(tasks.c.user_id == owner, ready_index_condition),
-        *_filter_conditions(tx, owner, filters),
-        was_claimed | _is_blocked(owner),
+    """Return the ids of the owner's pending tasks that were claimed, and of the blocked others.
+
+    The most urgent come first. What is looked at are claims and edges: most tasks have neither.
+    """
+    claimed = select(tasks.c.id).where(tasks.c.user_id == owner, begun_index_condition)
+    waiting = select(task_blockers.c.task_id).where(
+        task_blockers.c.user_id == owner, _blocker_status(owner) == "pending"
     )
-    begun, blocked = list[str](), list[str]()
-    for row in tx.execute(open_tasks.order_by(*next_task_order)):
-        task_id, is_begun = tuple(row)
-        (begun if is_begun else blocked).append(task_id)
-    return begun, blocked
+    begun = set(tx.execute(claimed).scalars())
+    found: list[tuple[Any, ...]] = []
+    for some in batches(sorted(begun.union(tx.execute(waiting).scalars()))):
+        rows = select(*next_task_order).where(
+            *(tasks.c.user_id == owner, ready_index_condition, tasks.c.id.in_(some)),
+            *_filter_conditions(tx, owner, filters),
+        )
+        found += map(tuple, tx.execute(rows))
+    ids = [row[-1] for row in sorted(found)]
+    return [one for one in ids if one in begun], [one for one in ids if one not in begun]
 
 
 def with_evidence(tx: Tx, owner: str, filters: TaskFilters, limit: int) -> list[Task]:
@@ -278,8 +286,21 @@ def _is_claimed(now: datetime) -> Condition:
 
 
 def _is_blocked(owner: str) -> Condition:
-    # As a value of each edge, not a join: SQLite would begin the join with all pending tasks.
-    status = (
+    return (
+        select(task_blockers.c.blocker_id)
+        .where(
+            task_blockers.c.user_id == owner,
+            task_blockers.c.task_id == tasks.c.id,
+            _blocker_status(owner) == "pending",
+        )
+        .correlate(tasks)
+        .exists()
+    )
+
+
+def _blocker_status(owner: str) -> ScalarSelect[str]:
+    """Return the status of an edge's blocker; a join SQLite would begin with all pending tasks."""
+    return (
         select(_blocker_alias.c.status)
         .where(
             _blocker_alias.c.user_id == owner,
@@ -288,16 +309,6 @@ def _is_blocked(owner: str) -> Condition:
         )
         .correlate(task_blockers)
         .scalar_subquery()
-    )
-    return (
-        select(task_blockers.c.blocker_id)
-        .where(
-            task_blockers.c.user_id == owner,
-            task_blockers.c.task_id == tasks.c.id,
-            status == "pending",
-        )
-        .correlate(tasks)
-        .exists()
     )
 
 

@@ -95,6 +95,14 @@ Index(
     sqlite_where=ready_index_condition,
     postgresql_where=ready_index_condition,
 )
+begun_index_condition: Final = text(f"{ready_index_condition} AND claimed_until IS NOT NULL")
+Index(
+    "ix_tasks_begun",
+    tasks.c.user_id,
+    tasks.c.claimed_until,
+    sqlite_where=begun_index_condition,
+    postgresql_where=begun_index_condition,
+)
 
 task_tags: Final = Table(
     "task_tags",

@@ -93,3 +93,5 @@ ALTER TABLE tasks ADD COLUMN reopen_on_change BOOLEAN;
 CREATE INDEX ix_tasks_user_id_updated_at ON tasks (user_id, updated_at) WHERE evidence IS NOT NULL;
 
 ALTER TABLE tasks ADD COLUMN assignee VARCHAR(254) COLLATE "C";
+
+CREATE INDEX ix_tasks_begun ON tasks (user_id, claimed_until) WHERE status = 'pending' AND deleted_at IS NULL AND claimed_until IS NOT NULL;

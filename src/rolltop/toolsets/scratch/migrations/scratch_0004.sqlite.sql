@@ -140,3 +140,5 @@ DROP TABLE scratch_cells;
 ALTER TABLE _alembic_tmp_scratch_cells RENAME TO scratch_cells;
 
 CREATE INDEX ix_scratch_cells_user_id_scratch_id_position ON scratch_cells (user_id, scratch_id, position);
+
+CREATE INDEX ix_scratch_cells_failed ON scratch_cells (user_id, cell_id) WHERE substr(finding, 10, 5) = 'false';

@@ -125,3 +125,5 @@ CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON scrat
 CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON scratch_cell_tags FOR EACH ROW EXECUTE FUNCTION journal_rows();
 
 CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON scratch_schemas FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE INDEX ix_scratch_cells_failed ON scratch_cells (user_id, cell_id) WHERE substr(finding, 10, 5) = 'false';
