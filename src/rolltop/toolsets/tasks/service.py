@@ -63,6 +63,7 @@ _DIGITS_OF_ID: Final = 32
 _MAX_CANDIDATES: Final = 5
 _MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
+_MAX_SUGGESTION_TASKS: Final = 2000
 MAX_LOOKED_AT: Final = 200
 """Tasks with evidence that are looked at, the last changed first."""
 
@@ -192,7 +193,8 @@ class TaskService:
         places = [place for place, task_id in enumerate(chosen, start) if task_id in shown]
         hint = ""
         if not ranked:
-            near = suggest_word((f"{title}\n{text or ''}" for _, title, text in texts()), question)
+            newest = islice(texts(), _MAX_SUGGESTION_TASKS)
+            near = suggest_word((f"{title}\n{text or ''}" for _, title, text in newest), question)
             meant = f" Did you mean {near}?" if near else ""
             hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"
         marks = [cursors.encode_place(kind, ranked, place) for place in (*places, end)]

@@ -160,8 +160,8 @@ def read_texts(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[tuple[str, 
     texts = select(tasks.c.id, tasks.c.title, tasks.c.description).where(
         *visible_conditions(owner), *_filter_conditions(tx, owner, filters)
     )
-    for row in tx.execute(texts.order_by(*NEWEST_FIRST)).yield_per(_TEXTS_AT_ONCE):
-        yield row.id, row.title, row.description
+    for rows in tx.execute(texts.order_by(*NEWEST_FIRST)).partitions(_TEXTS_AT_ONCE):
+        yield from map(tuple, rows)
 
 
 def read_tasks(tx: Tx, owner: str, task_ids: Sequence[str]) -> list[Task]:
