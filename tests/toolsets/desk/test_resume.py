@@ -216,6 +216,15 @@ def test_what_others_changed_is_told_to_a_client_that_wrote_long_before(
     assert "changed_by_others" not in mine.resume()
 
 
+def test_whoever_linked_things_has_called(mine: Client, other: Client, clock: Clock) -> None:
+    one, another = (other.note(f"# Seen {number}") for number in (1, 2))
+    addresses = {"from": f"rolltop://note/{one}", "to": f"rolltop://note/{another}"}
+    mine.call("desk_link", relation="relates", **addresses)
+    other.note("# New")
+    clock.advance(days=3)
+    assert titles(mine.resume(), "changed_by_others") == ["New"]
+
+
 def test_what_is_broken(mine: Client) -> None:
     pad = mine.pad("Config", "[1]", "[1,", "{]")
     note = mine.note("# Refused")

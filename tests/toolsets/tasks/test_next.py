@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
@@ -16,7 +17,7 @@ from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.principal import Principal
 from rolltop.toolsets.tasks import store
-from rolltop.toolsets.tasks.models import FilterInput, Task, TaskInput
+from rolltop.toolsets.tasks.models import FilterInput, Task, TaskFilters, TaskInput
 from rolltop.toolsets.tasks.service import TaskService
 from tests.campaign import examples
 
@@ -63,23 +64,28 @@ def seen(tx: Tx) -> list[Task]:
     return TASKS.list_tasks(tx, FilterInput(), limit=200)[0]
 
 
-def in_order(tasks: list[Task]) -> list[str]:
-    """Return the ids of the ready tasks in the order that the page promises."""
+def ready_of(tasks: list[Task]) -> list[Task]:
+    """Return those tasks that are ready."""
     pending = {task.id for task in tasks if task.status == "pending"}
-    ready = [
+    return [
         task
         for task in tasks
         if task.id in pending and not task.claimed_until and pending.isdisjoint(task.blocked_by)
     ]
-    ready.sort(
+
+
+def in_order(tasks: list[Task]) -> list[str]:
+    """Return the ids of the tasks in the order that the page promises."""
+    ordered = sorted(
+        tasks,
         key=lambda task: (
             9 if task.priority is None else task.priority,
             task.due_at or NEVER,
             task.created_at,
             task.id,
-        )
+        ),
     )
-    return [task.id for task in ready]
+    return [task.id for task in ordered]
 
 
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[ALONE])
@@ -98,7 +104,7 @@ def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
 
     def work_off(tx: Tx) -> None:
         for _ in wanted:
-            expected = in_order(seen(tx))
+            expected = in_order(ready_of(seen(tx)))
             best = TASKS.next_task(tx, FilterInput())
             assert (best.id if best else None) == (expected[0] if expected else None)
             if best is not None:
@@ -107,8 +113,35 @@ def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
     database.write_sync(me, work_off)
 
 
+@pytest.mark.parametrize("max_edges", [0, 2, 2000])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[ALONE])
+@given(wanted=st.lists(FIELDS, max_size=10))
+def test_what_was_begun_and_what_waits_is_listed_in_the_order_of_urgency(
+    database: Database, clock: Clock, max_edges: int, wanted: list[dict[str, Any]]
+) -> None:
+    me = Principal.for_user(database.write_sync(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
+    made: list[str] = []
+    for fields in wanted:
+        made.append(database.write_sync(me, add, fields, made))
+        clock.advance(seconds=len(made) % 2)
+    for task_id, fields in zip(made, wanted, strict=True):
+        if "fate" in fields:
+            database.write_sync(me, meet, task_id, fields["fate"])
+    tasks = database.read_sync(me, seen)
+    pending = {task.id for task in tasks if task.status == "pending"}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "MAX_EDGES", max_edges)
+        found = database.read_sync(me, lambda tx: TASKS.list_open(tx, "", ready=0, limit=200))
+    left = [task for task in tasks if task.id in pending]
+    begun = [task for task in left if task.claimed_until or task.lapsed_at]
+    waiting = [task for task in left if not pending.isdisjoint(task.blocked_by)]
+    blocked = [task for task in waiting if task not in begun]
+    assert [task.id for task in found.begun] == in_order(begun)
+    assert [task.id for task in found.blocked] == in_order(blocked)
+
+
 def plans(tx: Tx) -> list[str]:
-    """Return what the database says it does to find the next task and to empty the trash."""
+    """Return what the database says it does for the next task, the trash and what was begun."""
     if tx.kind == "postgresql":  # whose choice, among few rows, would be to read all of them
         tx.connection.exec_driver_sql("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
     sent: list[tuple[str, Any]] = []
@@ -119,6 +152,7 @@ def plans(tx: Tx) -> list[str]:
     event.listen(tx.connection, "before_cursor_execute", keep)
     store.best_ready_tasks(tx, tx.scope.user_id)
     store.purge_trash(tx)
+    store.begun_and_blocked_ids(tx, tx.scope.user_id, TaskFilters())
     event.remove(tx.connection, "before_cursor_execute", keep)
     explain = "EXPLAIN QUERY PLAN" if tx.kind == "sqlite" else "EXPLAIN"
     answers = [tx.connection.exec_driver_sql(f"{explain} {one}", values) for one, values in sent]
@@ -128,8 +162,9 @@ def plans(tx: Tx) -> list[str]:
 def test_it_is_read_off_an_index_and_nothing_is_sorted_or_read_through(
     database: Database, me: Principal
 ) -> None:
-    best, purge = database.write_sync(me, plans)
+    best, purge, begun, *_ = database.write_sync(me, plans)
     assert "USING INDEX ix_tasks_next" in best.replace("Index Scan using", "USING INDEX")
     assert not re.search(r"\bSCAN\b|Seq Scan|TEMP B-TREE|Sort", best), best
     assert not re.search(r"ix_tasks_deleted_at", best), "it holds the trash only"
     assert "ix_tasks_deleted_at" in purge
+    assert "ix_tasks_begun" in begun

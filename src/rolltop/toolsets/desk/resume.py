@@ -178,10 +178,12 @@ class _Reader:
         newest = history.read_entries(
             self._tx, wanted, limit=MAX_ENTRIES, newest_first=True, heads_only=True
         )
-        kinds = {kind for each in self._app.registry.toolsets for kind in each.journal_kinds}
-        heads = [head for head in newest if head.kind in RECORD_KINDS & kinds]
+        known = {kind for each in self._app.registry.toolsets for kind in each.journal_kinds}
+        kinds = RECORD_KINDS & known
+        heads = [head for head in newest if head.kind in kinds]
         pads = self._pads_of([head.ref for head in heads if head.kind == "cell"])
-        by_others = self._newest(self._since_last_call(heads, newest), pads)
+        since = self._since_last_call(newest)
+        by_others = self._newest((head for head in since if head.kind in kinds), pads)
         recent = {
             thing: head
             for thing, head in self._newest(heads, pads).items()
@@ -204,17 +206,14 @@ class _Reader:
             for thing, head in some:
                 self._tell(name, thing, entries[head.sequence], texts, titles)
 
-    def _since_last_call(self, heads: Sequence[Entry], newest: Sequence[Entry]) -> list[Entry]:
-        """Return what others did since the caller's client last wrote, else in the last 24 hours.
-
-        The heads are those of the newest entries that are told.
-        """
+    def _since_last_call(self, newest: Sequence[Entry]) -> list[Entry]:
+        """Return what others did since the caller's client last wrote, else lately: in 24 hours."""
         caller = self._tx.scope
-        others = list(takewhile(lambda head: not _is_own(head, caller), heads))
-        if caller.client and (len(others) < len(heads) or self._wrote_before(newest)):
+        others = list(takewhile(lambda entry: not _is_own(entry, caller), newest))
+        if caller.client and (len(others) < len(newest) or self._wrote_before(newest)):
             return others
         since = self._tx.now - FIRST_CALL
-        return [head for head in heads if head.at > since and not _is_own(head, caller)]
+        return [entry for entry in newest if entry.at > since and not _is_own(entry, caller)]
 
     def _wrote_before(self, newest: Sequence[Entry]) -> bool:
         """Whether the caller's client wrote before these entries, if not too long before."""

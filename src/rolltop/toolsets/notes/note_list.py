@@ -303,12 +303,7 @@ class _TermChoice:
                 known |= {stem(word): word for word in _WORD.findall(text.lower())}
         near = (
             argument_names.suggest_name(
-                word,
-                [
-                    one
-                    for one in known
-                    if one[0] == word[0] and abs(len(one) - len(word)) <= _MAX_EDIT_DISTANCE
-                ],
+                word, [k for k in known if abs(len(k) - len(word)) <= _MAX_EDIT_DISTANCE]
             )
             for word in typed - known.keys()
         )

@@ -71,10 +71,11 @@ def _find_matches(
 
 
 def _matcher(terms: Iterable[str]) -> Callable[[str], bool]:
-    """Return whether a text may have one of the terms; one beyond ASCII is not looked at.
+    """Return what tells whether a text may have one of the terms; one beyond ASCII always may.
 
-    A stem has the letters that its word begins with, save the last one (`happi` of `happy`), and
-    a word begins with a capital or behind what is no letter: `maxRetries`, `max_retries`.
+    A stem has the letters that its word begins with, save the last one (`happi` of `happy`), and a
+    word begins with a capital, where letters become digits, or behind what is no letter:
+    `maxRetries`, `utf8`, `max_retries`.
     """
     starts = [term[: max(2, len(term) - 1)] for term in terms if term.isascii()]
     words = "|".join("_*".join(start) for start in starts)

@@ -193,7 +193,7 @@ class TaskService:
         places = [place for place, task_id in enumerate(chosen, start) if task_id in shown]
         hint = ""
         if not ranked:
-            newest = islice(texts(), _MAX_SUGGESTION_TASKS)
+            newest = texts(_MAX_SUGGESTION_TASKS)
             near = suggest_word((f"{title}\n{text or ''}" for _, title, text in newest), question)
             meant = f" Did you mean {near}?" if near else ""
             hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"

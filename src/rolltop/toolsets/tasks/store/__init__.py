@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
-    ScalarSelect,
     String,
     Update,
     bindparam,
@@ -111,6 +110,8 @@ _USER_EXISTS: Final = CompiledStatement(select(users.c.id).where(users.c.id == _
 MAX_VERSION: Final = 2**31 - 1
 """What a version's column holds: a driver takes no larger number."""
 _NO_FILTERS: Final = TaskFilters()
+MAX_EDGES: Final = 2000
+"""Edges that cost less to look at one by one than all pending tasks do."""
 _MAX_SHAPES: Final = 32
 """Sets of columns whose statements are kept."""
 _NO_VERSION: Final = -1
@@ -155,12 +156,14 @@ def read_page(
     return _tasks_of(tx, rows)
 
 
-def read_texts(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[tuple[str, str, str | None]]:
+def read_texts(
+    tx: Tx, owner: str, filters: TaskFilters, limit: int | None = None
+) -> Iterator[tuple[str, str, str | None]]:
     """Yield id, title and description of the owner's tasks, newest first."""
     texts = select(tasks.c.id, tasks.c.title, tasks.c.description).where(
         *visible_conditions(owner), *_filter_conditions(tx, owner, filters)
     )
-    for rows in tx.execute(texts.order_by(*NEWEST_FIRST)).partitions(_TEXTS_AT_ONCE):
+    for rows in tx.execute(texts.order_by(*NEWEST_FIRST).limit(limit)).partitions(_TEXTS_AT_ONCE):
         yield from map(tuple, rows)
 
 
@@ -185,22 +188,24 @@ def best_ready_tasks(
 def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[list[str], list[str]]:
     """Return the ids of the owner's pending tasks that were claimed, and of the blocked others.
 
-    The most urgent come first. What is looked at are claims and edges: most tasks have neither.
+    The most urgent come first. Where few tasks wait for others, no more than these are looked at.
     """
     claimed = select(tasks.c.id).where(tasks.c.user_id == owner, begun_index_condition)
-    waiting = select(task_blockers.c.task_id).where(
-        task_blockers.c.user_id == owner, _blocker_status(owner) == "pending"
-    )
+    waiting = select(task_blockers.c.task_id).where(task_blockers.c.user_id == owner)
     begun = set(tx.execute(claimed).scalars())
+    edges = tx.execute(waiting.limit(MAX_EDGES)).scalars().all()
+    some = batches(sorted(begun.union(edges))) if len(edges) < MAX_EDGES else [None]
     found: list[tuple[Any, ...]] = []
-    for some in batches(sorted(begun.union(tx.execute(waiting).scalars()))):
+    for ids in some:
         rows = select(*next_task_order).where(
-            *(tasks.c.user_id == owner, ready_index_condition, tasks.c.id.in_(some)),
+            *(tasks.c.user_id == owner, ready_index_condition),
+            *(() if ids is None else (tasks.c.id.in_(ids),)),
             *_filter_conditions(tx, owner, filters),
+            tasks.c.claimed_until.is_not(None) | _is_blocked(owner),
         )
         found += map(tuple, tx.execute(rows))
-    ids = [row[-1] for row in sorted(found)]
-    return [one for one in ids if one in begun], [one for one in ids if one not in begun]
+    ordered = [row[-1] for row in sorted(found)]
+    return [one for one in ordered if one in begun], [one for one in ordered if one not in begun]
 
 
 def with_evidence(tx: Tx, owner: str, filters: TaskFilters, limit: int) -> list[Task]:
@@ -286,21 +291,8 @@ def _is_claimed(now: datetime) -> Condition:
 
 
 def _is_blocked(owner: str) -> Condition:
-    return (
-        select(task_blockers.c.blocker_id)
-        .where(
-            task_blockers.c.user_id == owner,
-            task_blockers.c.task_id == tasks.c.id,
-            _blocker_status(owner) == "pending",
-        )
-        .correlate(tasks)
-        .exists()
-    )
-
-
-def _blocker_status(owner: str) -> ScalarSelect[str]:
-    """Return the status of an edge's blocker; a join SQLite would begin with all pending tasks."""
-    return (
+    # As a value of each edge, not a join: SQLite would begin the join with all pending tasks.
+    status = (
         select(_blocker_alias.c.status)
         .where(
             _blocker_alias.c.user_id == owner,
@@ -309,6 +301,16 @@ def _blocker_status(owner: str) -> ScalarSelect[str]:
         )
         .correlate(task_blockers)
         .scalar_subquery()
+    )
+    return (
+        select(task_blockers.c.blocker_id)
+        .where(
+            task_blockers.c.user_id == owner,
+            task_blockers.c.task_id == tasks.c.id,
+            status == "pending",
+        )
+        .correlate(tasks)
+        .exists()
     )
 
 
