@@ -60,6 +60,19 @@ def meet(tx: Tx, task_id: str, fate: str) -> None:
         store.update_fields(tx, tx.scope.user_id, task_id, hold)
 
 
+def owner_of(database: Database, clock: Clock, wanted: list[dict[str, Any]]) -> Principal:
+    """Return a new user who has such tasks, to whom what they were made for has happened."""
+    me = Principal.for_user(database.write_sync(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
+    made: list[str] = []
+    for fields in wanted:
+        made.append(database.write_sync(me, add, fields, made))
+        clock.advance(seconds=len(made) % 2)
+    for task_id, fields in zip(made, wanted, strict=True):
+        if "fate" in fields:
+            database.write_sync(me, meet, task_id, fields["fate"])
+    return me
+
+
 def seen(tx: Tx) -> list[Task]:
     return TASKS.list_tasks(tx, FilterInput(), limit=200)[0]
 
@@ -93,14 +106,7 @@ def in_order(tasks: list[Task]) -> list[str]:
 def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
     database: Database, clock: Clock, wanted: list[dict[str, Any]]
 ) -> None:
-    me = Principal.for_user(database.write_sync(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
-    made: list[str] = []
-    for fields in wanted:
-        made.append(database.write_sync(me, add, fields, made))
-        clock.advance(seconds=len(made) % 2)
-    for task_id, fields in zip(made, wanted, strict=True):
-        if "fate" in fields:
-            database.write_sync(me, meet, task_id, fields["fate"])
+    me = owner_of(database, clock, wanted)
 
     def work_off(tx: Tx) -> None:
         for _ in wanted:
@@ -119,14 +125,7 @@ def test_it_is_the_first_of_the_ready_tasks_whatever_was_taken_before(
 def test_what_was_begun_and_what_waits_is_listed_in_the_order_of_urgency(
     database: Database, clock: Clock, max_edges: int, wanted: list[dict[str, Any]]
 ) -> None:
-    me = Principal.for_user(database.write_sync(SYSTEM, add_user, f"{uuid.uuid4()}@example.org").id)
-    made: list[str] = []
-    for fields in wanted:
-        made.append(database.write_sync(me, add, fields, made))
-        clock.advance(seconds=len(made) % 2)
-    for task_id, fields in zip(made, wanted, strict=True):
-        if "fate" in fields:
-            database.write_sync(me, meet, task_id, fields["fate"])
+    me = owner_of(database, clock, wanted)
     tasks = database.read_sync(me, seen)
     pending = {task.id for task in tasks if task.status == "pending"}
     with pytest.MonkeyPatch.context() as patched:
@@ -141,7 +140,7 @@ def test_what_was_begun_and_what_waits_is_listed_in_the_order_of_urgency(
 
 
 def plans(tx: Tx) -> list[str]:
-    """Return what the database says it does for the next task, the trash and what was begun."""
+    """Return the database's plans for the next task, the trash and tasks that were begun."""
     if tx.kind == "postgresql":  # whose choice, among few rows, would be to read all of them
         tx.connection.exec_driver_sql("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
     sent: list[tuple[str, Any]] = []

@@ -182,8 +182,8 @@ class _Reader:
         kinds = RECORD_KINDS & known
         heads = [head for head in newest if head.kind in kinds]
         pads = self._pads_of([head.ref for head in heads if head.kind == "cell"])
-        since = self._since_last_call(newest)
-        by_others = self._newest((head for head in since if head.kind in kinds), pads)
+        news = self._since_last_call(newest)
+        by_others = self._newest((head for head in news if head.kind in kinds), pads)
         recent = {
             thing: head
             for thing, head in self._newest(heads, pads).items()
@@ -207,7 +207,7 @@ class _Reader:
                 self._tell(name, thing, entries[head.sequence], texts, titles)
 
     def _since_last_call(self, newest: Sequence[Entry]) -> list[Entry]:
-        """Return what others did since the caller's client last wrote, else lately: in 24 hours."""
+        """Return others' entries since the caller's client last wrote, else of 24 hours."""
         caller = self._tx.scope
         others = list(takewhile(lambda entry: not _is_own(entry, caller), newest))
         if caller.client and (len(others) < len(newest) or self._wrote_before(newest)):

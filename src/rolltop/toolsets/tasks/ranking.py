@@ -71,7 +71,7 @@ def _find_matches(
 
 
 def _matcher(terms: Iterable[str]) -> Callable[[str], bool]:
-    """Return what tells whether a text may have one of the terms; one beyond ASCII always may.
+    """Return a check of whether a text may have one of the terms; one beyond ASCII always may.
 
     A stem has the letters that its word begins with, save the last one (`happi` of `happy`), and a
     word begins with a capital, where letters become digits, or behind what is no letter:

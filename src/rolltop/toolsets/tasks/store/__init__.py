@@ -28,6 +28,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     tuple_,
     update,
 )
@@ -194,12 +195,13 @@ def begun_and_blocked_ids(tx: Tx, owner: str, filters: TaskFilters) -> tuple[lis
     waiting = select(task_blockers.c.task_id).where(task_blockers.c.user_id == owner)
     begun = set(tx.execute(claimed).scalars())
     edges = tx.execute(waiting.limit(MAX_EDGES)).scalars().all()
-    some = batches(sorted(begun.union(edges))) if len(edges) < MAX_EDGES else [None]
+    looked_at: list[Condition] = [true()]
+    if len(edges) < MAX_EDGES:
+        looked_at = [tasks.c.id.in_(some) for some in batches(sorted(begun.union(edges)))]
     found: list[tuple[Any, ...]] = []
-    for ids in some:
+    for some in looked_at:
         rows = select(*next_task_order).where(
-            *(tasks.c.user_id == owner, ready_index_condition),
-            *(() if ids is None else (tasks.c.id.in_(ids),)),
+            *(tasks.c.user_id == owner, ready_index_condition, some),
             *_filter_conditions(tx, owner, filters),
             tasks.c.claimed_until.is_not(None) | _is_blocked(owner),
         )
