@@ -1,10 +1,10 @@
-"""Tasks by the words of a question: without an index, all texts are read and few are scored."""
+"""Tasks by the words of a question: without an index, texts that may have one are read."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize
@@ -21,6 +21,10 @@ _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
 
 
+TaskText = tuple[str, str, str | None]
+"""A task's id, title and description."""
+
+
 class _TaskMatch(NamedTuple):
     """A task that has words of the question: these alone, and how long all its text is."""
 
@@ -30,54 +34,53 @@ class _TaskMatch(NamedTuple):
 
 
 def rank_tasks(
-    read_texts: Callable[[], Iterable[tuple[str, str, str | None]]], question: str
+    measure_texts: Callable[[], tuple[int, int, int]],
+    read_texts: Callable[[Sequence[str]], Iterable[TaskText]],
+    question: str,
 ) -> tuple[list[str], int]:
     """Return the ids of the tasks that have a word of the question, best first.
 
-    `read_texts` reads ids, titles and descriptions; of equal scores the first of them comes first.
-    The number that is returned too is that of all the texts.
+    `measure_texts` tells the number of all texts, which is returned too, and the characters of
+    all titles and descriptions; `read_texts` reads ids, titles and descriptions of those that may
+    have one of some parts of words. Of equal scores the first of them comes first.
     """
-    count = 0
+    count, titles, descriptions = measure_texts()
+    # To count words, all texts would have to be split into them.
+    mean_length = (titles * _TITLE_WEIGHT + descriptions) / max(count, 1)
     # Function words are looked for only where nothing has another word.
-    for words in [*term_lists(question)] or [list[str]()]:
+    for words in term_lists(question):
         terms = list(dict.fromkeys(form for word in words for form in inflections(word)))
-        matches, count, mean_length = _find_matches(read_texts(), terms)
+        matches = _find_matches(read_texts, terms)
         if found := _score(matches, terms, count, mean_length):
             return found, count
     return [], count
 
 
 def _find_matches(
-    texts: Iterable[tuple[str, str, str | None]], terms: list[str]
-) -> tuple[list[_TaskMatch], int, float]:
-    """Return the tasks that have one of the terms, the number of all and their mean length.
-
-    Lengths are in characters: to count words, all texts would have to be split into them.
-    """
-    asked, may_match = frozenset(terms), _matcher(terms)
+    read_texts: Callable[[Sequence[str]], Iterable[TaskText]], terms: list[str]
+) -> list[_TaskMatch]:
+    # A stem has the letters that its word begins with, save the last one: `happi` of `happy`.
+    starts = [term[: max(2, len(term) - 1)] for term in terms if term.isascii()]
+    asked, may_match = frozenset(terms), _matcher(starts)
     prefixes = tuple(filter(is_prefix_term, terms))
     matches: list[_TaskMatch] = []
-    count = total = 0
-    for task_id, title, description in texts:
-        length = len(title) * _TITLE_WEIGHT + len(description or "")
-        count, total = count + 1, total + length
+    for task_id, title, description in read_texts(starts):
         if not may_match(title if description is None else f"{title}\n{description}"):
             continue
         words = tokenize(title) * _TITLE_WEIGHT + tokenize(description or "")
         shared = [word for word in words if word in asked or word.startswith(prefixes)]
         if shared:
+            length = len(title) * _TITLE_WEIGHT + len(description or "")
             matches.append(_TaskMatch(task_id, " ".join(shared), length))
-    return matches, count, total / count if count else 0.0
+    return matches
 
 
-def _matcher(terms: Iterable[str]) -> Callable[[str], bool]:
-    """Return a check of whether a text may have one of the terms; one beyond ASCII always may.
+def _matcher(starts: Sequence[str]) -> Callable[[str], bool]:
+    """Return a check of whether a text may have a word that begins so; one beyond ASCII always may.
 
-    A stem has the letters that its word begins with, save the last one (`happi` of `happy`), and a
-    word begins with a capital, where letters become digits, or behind what is no letter:
+    A word begins with a capital, where letters become digits, or behind what is no letter:
     `maxRetries`, `utf8`, `max_retries`.
     """
-    starts = [term[: max(2, len(term) - 1)] for term in terms if term.isascii()]
     words = "|".join("_*".join(start) for start in starts)
     begins = re.compile(f"(?:(?<![A-Za-z])|(?=[A-Z])|(?<=[A-Za-z])(?=[0-9]))(?i:{words})").search
 

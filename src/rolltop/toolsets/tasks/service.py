@@ -182,8 +182,10 @@ class TaskService:
         """
         owner, wanted = self._filters(tx, filters, user_id)
         kind, question = filters.cursor_kind(user_id), filters.q or ""
-        texts = partial(store.read_texts, tx, owner, wanted)
-        ranked, searched = ranking.rank_tasks(texts, question)
+        mine = (tx, owner, wanted)
+        ranked, searched = ranking.rank_tasks(
+            partial(store.measure_texts, *mine), partial(store.read_texts, *mine), question
+        )
         start = cursors.find_place(ranked, cursors.decode_place(kind, cursor))
         if not searched and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
@@ -193,7 +195,7 @@ class TaskService:
         places = [place for place, task_id in enumerate(chosen, start) if task_id in shown]
         hint = ""
         if not ranked:
-            newest = texts(_MAX_SUGGESTION_TASKS)
+            newest = store.read_texts(*mine, limit=_MAX_SUGGESTION_TASKS)
             near = suggest_word((f"{title}\n{text or ''}" for _, title, text in newest), question)
             meant = f" Did you mean {near}?" if near else ""
             hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"

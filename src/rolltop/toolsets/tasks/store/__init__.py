@@ -15,7 +15,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
+    LargeBinary,
     String,
     Update,
     bindparam,
@@ -157,15 +159,46 @@ def read_page(
     return _tasks_of(tx, rows)
 
 
+def measure_texts(tx: Tx, owner: str, filters: TaskFilters) -> tuple[int, int, int]:
+    """Return how many tasks the owner has, and the characters of their titles and descriptions."""
+    columns = (tasks.c.title, tasks.c.description)
+    sums = (func.coalesce(func.sum(func.length(column)), 0) for column in columns)
+    measured = select(func.count(), *sums).where(
+        *visible_conditions(owner), *_filter_conditions(tx, owner, filters)
+    )
+    count, titles, descriptions = tx.execute(measured).one()
+    return int(count), int(titles), int(descriptions)
+
+
 def read_texts(
-    tx: Tx, owner: str, filters: TaskFilters, limit: int | None = None
+    tx: Tx,
+    owner: str,
+    filters: TaskFilters,
+    parts: Sequence[str] | None = None,
+    limit: int | None = None,
 ) -> Iterator[tuple[str, str, str | None]]:
-    """Yield id, title and description of the owner's tasks, newest first."""
+    """Yield id, title and description of the owner's tasks, newest first.
+
+    Of parts in ASCII one is in each text, in any case, or the text has names with `_` or is not
+    in ASCII: what is in these is for the caller to find.
+    """
     texts = select(tasks.c.id, tasks.c.title, tasks.c.description).where(
         *visible_conditions(owner), *_filter_conditions(tx, owner, filters)
     )
+    if parts is not None:
+        columns = (tasks.c.title, tasks.c.description)
+        texts = texts.where(or_(*(_may_have(tx, column, parts) for column in columns)))
     for rows in tx.execute(texts.order_by(*NEWEST_FIRST).limit(limit)).partitions(_TEXTS_AT_ONCE):
         yield from map(tuple, rows)
+
+
+def _may_have(tx: Tx, column: Column[str], parts: Sequence[str]) -> Condition:
+    if tx.kind == "sqlite":  # its LIKE ignores the case of ASCII
+        size, having = func.length(cast(column, LargeBinary)), column.contains
+    else:
+        size, having = func.octet_length(column), column.collate("C").icontains
+    named = column.contains("_", autoescape=True)
+    return or_(named, size != func.length(column), *map(having, parts))
 
 
 def read_tasks(tx: Tx, owner: str, task_ids: Sequence[str]) -> list[Task]:
