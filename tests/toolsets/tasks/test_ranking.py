@@ -77,7 +77,7 @@ def test_words_of_one_stem_find_each_other(database: Database) -> None:
     [
         ("children", "Feed the child"),
         ("who ran?", "Run the tests"),
-        ("maxRetries", "Set max_retries"),
+        ("maxretries", "Set max_retries"),
         ("HARBOUR", "Light the harbour"),
         ("uberschrift", "Die Überschrift"),
         ("Überschrift", "Die Überschrift"),
