@@ -22,7 +22,7 @@ demo: ## one story through a real client, on this repository's own files
 	@sh scripts/setup.sh core
 	@$(python) examples/demo.py
 
-test: setup ## all tests, small random campaigns, with each part's time against its budget
+test: setup ## all tests, of large tables half of the cases, with each part's time against its budget
 	@$(pytest)
 
 check: format lint types imports docs-check test ## everything a change must pass
@@ -58,7 +58,7 @@ traces: setup ## write anew what the recorded sessions of examples/traces cost
 bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks
 
-campaigns: setup ## the random campaigns at full size
+campaigns: setup ## all cases of all tests on both databases, random campaigns at full size
 	@TEST_CAMPAIGN=full $(pytest)
 
 # Always at full size: a few faults drawn at random may all come where nothing is written any more.

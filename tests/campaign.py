@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pytest
-
 T = TypeVar("T")
 
 VARIABLE: Final = "TEST_CAMPAIGN"
@@ -51,21 +49,3 @@ def some_of(known: Sequence[T]) -> Sequence[T]:
 def is_full() -> bool:
     """Whether the run is at least as large as the nightly one."""
     return factor() >= NAMED_FACTORS["full"]
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave only modules with a random campaign in a full run: it makes no others larger."""
-    if not is_full():
-        return
-    kept: list[pytest.Item] = []
-    others: list[pytest.Item] = []
-    for item in items:
-        (kept if _has_campaign(item) else others).append(item)
-    config.hook.pytest_deselected(items=others)
-    items[:] = kept
-
-
-def _has_campaign(item: pytest.Item) -> bool:
-    module: object = getattr(item, "module", None)
-    sized = (examples, some_of, factor)
-    return any(value is one for value in vars(module).values() for one in sized)

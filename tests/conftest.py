@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytest_plugins = [
-    "tests.campaign",
     "tests.forks",  # before those that import it
     "tests.limits",
     "tests.databases",
+    "tests.case_selection",
     "tests.loopback_only",
     "tests.time_budgets",
 ]

@@ -1,10 +1,12 @@
-"""The size of random campaigns and the parts that test time is counted for."""
+"""The size of random campaigns, which cases are made, and what test time is counted for."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.campaign import VARIABLE, examples, is_full, some_of
+from tests.case_selection import choose_cases
+from tests.databases import KINDS
 from tests.time_budgets import part_of
 
 
@@ -25,6 +27,29 @@ def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, giv
     monkeypatch.setenv(VARIABLE, given)
     with pytest.raises(ValueError, match=VARIABLE):
         examples(50)
+
+
+def test_a_small_run_makes_every_case_on_one_database() -> None:
+    cases = {f"t.py::test_{name}[{{}}-{number}]" for name in "abcdef" for number in range(5)}
+    chosen = choose_cases(case.format(kind) for case in sorted(cases) for kind in KINDS)
+    for case in cases:
+        assert len(chosen.intersection(map(case.format, KINDS))) == 1
+    for kind in KINDS:
+        assert sum(kind in case for case in chosen) > len(cases) / 4
+        assert choose_cases([f"t.py::test[{kind}]"]) == {f"t.py::test[{kind}]"}
+
+
+def test_a_small_run_makes_half_of_a_large_table_with_every_value() -> None:
+    rows = [
+        f"t.py::test_large[{one}-{two}-{three}]" for one in "abc" for two in "xy" for three in "pq"
+    ]
+    chosen = choose_cases(rows)
+    assert len(chosen) == len(rows) / 2
+    assert all(
+        any(value in case for case in chosen) for value in ("[a", "[b", "[c", "-x", "-y", "p]")
+    )
+    few = {f"t.py::test_few[{number}]" for number in range(7)} | {"t.py::test_alone"}
+    assert choose_cases(few) == few
 
 
 @pytest.mark.parametrize(
