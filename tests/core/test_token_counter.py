@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from rolltop.core import token_counter
 from rolltop.core.token_counter import ENCODINGS, TokenEncoding
-from tests.campaign import examples
+from tests.campaign import examples, is_full
 from tests.vocabularies import reference
 
-MIXED_TEXT_BYTES: Final = 20_000_000
+MIXED_TEXT_BYTES: Final = 20_000_000 if is_full() else 3_000_000
 
 ALPHABET: Final = st.one_of(
     st.characters(),
@@ -64,7 +64,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _mixed_text() -> list[str]:
-    """Return at least 20 MB of sources, documentation and data this machine has."""
+    """Return many sources, documents and data this machine has."""
     kinds = ("*.py", "*.txt", "*.rst", "*.md", "*.json", "*.html", "*.c", "*.h", "METADATA")
     found: list[str] = []
     size = 0
@@ -88,9 +88,8 @@ def test_counts_equal_tiktoken_on_mixed_text(encoding: TokenEncoding) -> None:
     expected = reference(encoding).encode_ordinary_batch(texts, num_threads=2)
     assert counted == [len(ids) for ids in expected]
     # As one text it is counted in pieces: the sum still is the exact count.
-    assert token_counter.count(whole[:6_000_000], encoding) == _expected(
-        whole[:6_000_000], encoding
-    )
+    part = whole[: int(MIXED_TEXT_BYTES * 0.3)]
+    assert token_counter.count(part, encoding) == _expected(part, encoding)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
