@@ -78,14 +78,18 @@ def tokenize_joined(text: str) -> str:
     """Return the text's words with a space between two: what `words` returns, in one string."""
     if text.isascii():
         return " ".join(filter(None, map(_ascii_splits.__getitem__, _ASCII_NAME.findall(text))))
+    return " ".join(filter(None, map(_splits.__getitem__, split_names(text))))
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names of a text in order: its words are those of each by itself."""
+    if text.isascii():
+        return _ASCII_NAME.findall(text)
     found: list[str] = []
     for is_ascii, lines in groupby(text.split("\n"), str.isascii):  # ASCII is five times faster
-        if is_ascii:
-            found.append(tokenize_joined("\n".join(lines)))
-        else:
-            names = _name_pattern().findall("\n".join(lines))
-            found += map(_splits.__getitem__, names)
-    return " ".join(filter(None, found))
+        pattern = _ASCII_NAME if is_ascii else _name_pattern()
+        found += pattern.findall("\n".join(lines))
+    return found
 
 
 def tokenize_lines(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
-from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.analyzer import split_names, tokenize
 from rolltop.core.fulltext.bm25 import (
     TermStatistics,
     bm25_score,
@@ -56,41 +56,39 @@ def rank_tasks(
     return [], count
 
 
+class _AskedWords(dict[str, list[str]]):
+    """The words of names that are asked for, by the names."""
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        super().__init__()
+        self._terms: Final = frozenset(terms)
+        self._prefixes: Final = tuple(filter(is_prefix_term, terms))
+        # A stem has the letters that its word begins with, save the last one: `happi` of `happy`.
+        self.parts: Final = [term[: max(2, len(term) - 1)] for term in terms if term.isascii()]
+        """One of these is in each name in ASCII that has such a word, but for case and `_`."""
+
+    def __missing__(self, name: str) -> list[str]:
+        plain = name.lower().replace("_", "")
+        may_have = not name.isascii() or any(part in plain for part in self.parts)
+        words = tokenize(name) if may_have else ()
+        self[name] = [one for one in words if one in self._terms or one.startswith(self._prefixes)]
+        return self[name]
+
+    def find(self, text: str) -> list[str]:
+        return list(chain.from_iterable(map(self.__getitem__, split_names(text))))
+
+
 def _find_matches(
     read_texts: Callable[[Sequence[str]], Iterable[TaskText]], terms: list[str]
 ) -> list[_TaskMatch]:
-    # A stem has the letters that its word begins with, save the last one: `happi` of `happy`.
-    starts = [term[: max(2, len(term) - 1)] for term in terms if term.isascii()]
-    asked, may_match = frozenset(terms), _matcher(starts)
-    prefixes = tuple(filter(is_prefix_term, terms))
+    asked = _AskedWords(terms)
     matches: list[_TaskMatch] = []
-    for task_id, title, description in read_texts(starts):
-        if not may_match(title if description is None else f"{title}\n{description}"):
-            continue
-        words = tokenize(title) * _TITLE_WEIGHT + tokenize(description or "")
-        shared = [word for word in words if word in asked or word.startswith(prefixes)]
-        if shared:
+    for task_id, title, description in read_texts(asked.parts):
+        words = asked.find(title) * _TITLE_WEIGHT + asked.find(description or "")
+        if words:
             length = len(title) * _TITLE_WEIGHT + len(description or "")
-            matches.append(_TaskMatch(task_id, " ".join(shared), length))
+            matches.append(_TaskMatch(task_id, " ".join(words), length))
     return matches
-
-
-def _matcher(starts: Sequence[str]) -> Callable[[str], bool]:
-    """Return a check of whether a text may have a word that begins so; one beyond ASCII always may.
-
-    A word begins with a capital, where letters become digits, or behind what is no letter:
-    `maxRetries`, `utf8`, `max_retries`.
-    """
-    words = "|".join("_*".join(start) for start in starts)
-    begins = re.compile(f"(?:(?<![A-Za-z])|(?=[A-Z])|(?<=[A-Za-z])(?=[0-9]))(?i:{words})").search
-
-    def may_match(text: str) -> bool:
-        if not text.isascii():
-            return True
-        plain = text.lower().replace("_", "")  # looking for texts in it is ten times as fast
-        return any(start in plain for start in starts) and begins(text) is not None
-
-    return may_match
 
 
 def _score(

@@ -166,8 +166,8 @@ def measure_texts(tx: Tx, owner: str, filters: TaskFilters) -> tuple[int, int, i
     measured = select(func.count(), *sums).where(
         *visible_conditions(owner), *_filter_conditions(tx, owner, filters)
     )
-    count, titles, descriptions = tx.execute(measured).one()
-    return int(count), int(titles), int(descriptions)
+    count, titles, descriptions = map(int, tx.execute(measured).one())
+    return count, titles, descriptions
 
 
 def read_texts(
