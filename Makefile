@@ -58,7 +58,7 @@ traces: setup ## write anew what the recorded sessions of examples/traces cost
 bench: setup ## compare with peers and write docs/benchmarks.md
 	@$(python) -m benchmarks
 
-campaigns: setup ## all cases of all tests on both databases, random campaigns at full size
+campaigns: setup ## random campaigns at full size, and the cases that `make test` leaves out
 	@TEST_CAMPAIGN=full $(pytest)
 
 # Always at full size: a few faults drawn at random may all come where nothing is written any more.
@@ -74,7 +74,7 @@ syscalls: setup ## by strace: nothing is written outside our directories, nobody
 	@sh scripts/strace.sh
 	@$(pytest) -o 'python_files=witness_*.py' tests/e2e
 
-nightly: campaigns conformance hosts browsers faults cluster syscalls container ## the full campaigns and the independent MCP programs
+nightly: test campaigns conformance hosts browsers faults cluster syscalls container ## all tests, the full campaigns and the independent MCP programs
 
 conformance: setup ## the MCP conformance suite, the Inspector, the TypeScript clients, and logins at an issuer
 	@.venv/bin/uv pip install --quiet --python $(python) --require-hashes -r requirements/conformance.txt

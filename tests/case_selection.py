@@ -1,6 +1,7 @@
-"""Which cases of its tests a run of the whole suite makes: all in a full one, some in the command.
+"""Which cases of its tests a run of the whole suite makes.
 
-What is named on the command line runs whole.
+The test command leaves some out; a run of full size makes those, and all of modules with a random
+campaign. What is named on the command line runs whole.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from tests.campaign import is_full
+import pytest
+
+from tests.campaign import examples, factor, is_full, some_of
 from tests.databases import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import pytest
 
 LARGE_TABLE: Final = 8
 """Cases of one test from which on a small run makes half of them."""
@@ -24,12 +25,23 @@ _KIND: Final = re.compile(rf"(?<=[\[-])(?:{'|'.join(KINDS)})(?=[\]-])")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a small run of the whole suite does not make."""
-    if is_full() or config.option.file_or_dir or config.option.keyword:
+    """Leave out what this run of the whole suite does not make."""
+    if config.option.file_or_dir or config.option.keyword:
         return
-    chosen = choose_cases(item.nodeid for item in items)
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
-    items[:] = [item for item in items if item.nodeid in chosen]
+    small = choose_cases(item.nodeid for item in items)
+    kept, others = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        is_small = item.nodeid in small
+        is_kept = not is_small or _has_campaign(item) if is_full() else is_small
+        (kept if is_kept else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = kept
+
+
+def _has_campaign(item: pytest.Item) -> bool:
+    module: object = getattr(item, "module", None)
+    sized = (examples, some_of, factor)
+    return any(value is one for value in vars(module).values() for one in sized)
 
 
 def choose_cases(node_ids: Iterable[str]) -> set[str]:
