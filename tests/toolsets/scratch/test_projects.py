@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.desks import make_desk
+from rolltop.toolsets.scratch.service import import_export
+from tests.desks import call_tool, make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 
 if TYPE_CHECKING:
@@ -93,6 +94,55 @@ def test_a_projects_namespace_that_is_renamed_is_nobodys(
     rename = {"action": "rename", "old_namespace": "docks", "new_namespace": "piers"}
     mine.ok("scratch_namespace", **rename)
     assert seen(ships) == {pad}
+
+
+def rename(caller: Caller, old: str, new: str) -> None:
+    """Rename a namespace."""
+    names = {"old_namespace": old, "new_namespace": new}
+    caller.ok("scratch_namespace", action="rename", **names)
+
+
+def test_a_namespace_that_gets_its_projects_name_from_it_is_the_projects(
+    ships: Caller, docks: Caller, mine: Caller
+) -> None:
+    pad = docks.pad("harbour")
+    rename(docks, "docks", "piers")
+    assert seen(ships) == {pad}
+    rename(docks, "piers", "docks")
+    late = docks.pad("harbour")
+    assert seen(ships) == set()
+    assert seen(docks) == {pad, late}
+    assert ships.ok("scratch_list")["other_projects"] == 1
+    # As when it is registered: only a connection of the project makes it the project's.
+    common = mine.pad("harbour", namespace="research")
+    rename(mine, "research", "ships")
+    assert seen(docks) == {pad, late, common}
+
+
+def test_the_undo_of_a_rename_gives_a_namespace_back_to_its_project(
+    ships: Caller, docks: Caller
+) -> None:
+    docks.pad("harbour")
+    rename(docks, "docks", "piers")
+    (renamed, *_) = call_tool(docks.desk, docks.scope, "desk_history").structured["changes"]
+    assert renamed["tool"] == "scratch_namespace"
+    answer = call_tool(docks.desk, docks.scope, "desk_undo", operation=renamed["operation"])
+    assert not answer.is_error, answer.text
+    assert seen(ships) == set()
+
+
+def test_a_project_keeps_a_namespace_that_came_back_to_it_in_an_export(
+    ships: Caller, docks: Caller, them: Principal
+) -> None:
+    docks.pad("harbour")
+    rename(docks, "docks", "piers")
+    rename(docks, "piers", "docks")
+    database = docks.desk.database
+    exported = database.read_sync(docks.scope, import_export.read_namespaces)
+    assert database.write_sync(them, import_export.import_namespaces, exported) == []
+    others = Caller(ships.desk, replace(them, project="ships"))
+    others.pad("harbour", namespace="docks")
+    assert seen(others) == set()
 
 
 def test_a_list_goes_on_within_its_project(ships: Caller, docks: Caller) -> None:

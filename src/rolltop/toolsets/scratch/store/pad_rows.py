@@ -16,7 +16,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal,
     select,
     tuple_,
     update,
@@ -25,7 +24,7 @@ from sqlalchemy import (
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
-from rolltop.core.db.types import CodePointString, Identifier, id_range
+from rolltop.core.db.types import Identifier, id_range
 from rolltop.core.db.url import DatabaseKind
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.scratch.models import MAX_NAME_LENGTH, TRASH_RETENTION, PadOrder
@@ -412,12 +411,16 @@ def pads_in(tx: Tx, namespace: str) -> list[Pad]:
 
 
 def rename_namespace(tx: Tx, old: str, new: str) -> None:
-    """Rename a namespace's entry, and move its pads, those in the trash too."""
-    entry = select(
-        namespaces.c.user_id, literal(new, CodePointString(200)), namespaces.c.created_at
-    ).where(namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == old)
-    tx.execute(insert(namespaces).from_select(["user_id", "namespace", "created_at"], entry))
-    unregister_namespace(tx, old)
+    """Rename a namespace's entry, and move its pads, those in the trash too.
+
+    It is the project's if a connection of the project of its new name renames it, as one that it
+    registers is.
+    """
+    entry = delete(namespaces).where(
+        namespaces.c.user_id == tx.scope.user_id, namespaces.c.namespace == old
+    )
+    created_at = tx.execute(entry.returning(namespaces.c.created_at)).scalar_one()
+    put_namespace(tx, new, created_at, is_project=new == tx.scope.project)
     mine = (pads.c.user_id == tx.scope.user_id, pads.c.namespace == old)
     written: dict[str, Any] = {"updated_at": tx.now, "version": pads.c.version + 1}
     tx.execute(update(pads).where(*mine, pads.c.deleted_at.is_(None)).values(**written))
