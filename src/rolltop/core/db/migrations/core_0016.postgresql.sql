@@ -118,8 +118,6 @@ CREATE INDEX ix_search_whole_parts_words ON search_whole_parts USING gin (words)
 
 ALTER INDEX ix_search_texts_words SET (fastupdate = off);
 
-ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
-
 CREATE TABLE journal (
 	user_id UUID NOT NULL,
 	sequence BIGINT NOT NULL,
@@ -155,6 +153,7 @@ CREATE TABLE journal_contents (
 CREATE TABLE journal_counters (
 	user_id UUID NOT NULL,
 	sequence BIGINT NOT NULL,
+	texts_since TIMESTAMP WITH TIME ZONE,
 	CONSTRAINT pk_journal_counters PRIMARY KEY (user_id),
 	CONSTRAINT fk_journal_counters_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
@@ -165,6 +164,81 @@ CREATE TABLE journal_undone (
 	undone_by UUID NOT NULL,
 	CONSTRAINT pk_journal_undone PRIMARY KEY (user_id, operation, undone_by),
 	CONSTRAINT fk_journal_undone_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
+
+ALTER TABLE access_tokens ADD COLUMN workspace_ids TEXT;
+
+ALTER TABLE users ADD COLUMN is_workspace BOOLEAN DEFAULT false NOT NULL;
+
+CREATE TABLE workspace_members (
+	workspace_id UUID NOT NULL,
+	member_id UUID NOT NULL,
+	role VARCHAR(10) NOT NULL,
+	CONSTRAINT pk_workspace_members PRIMARY KEY (workspace_id, member_id),
+	CONSTRAINT fk_workspace_members_workspace_id FOREIGN KEY(workspace_id) REFERENCES users (id) ON DELETE CASCADE,
+	CONSTRAINT fk_workspace_members_member_id FOREIGN KEY(member_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_workspace_members_member_id ON workspace_members (member_id);
+
+CREATE TABLE identities (
+	issuer VARCHAR(500) COLLATE "C" NOT NULL,
+	subject VARCHAR(200) COLLATE "C" NOT NULL,
+	user_id UUID NOT NULL,
+	CONSTRAINT pk_identities PRIMARY KEY (issuer, subject),
+	CONSTRAINT fk_identities_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_identities_user_id ON identities (user_id);
+
+CREATE TABLE page_sessions (
+	secret_hash VARCHAR(64) COLLATE "C" NOT NULL,
+	user_id UUID NOT NULL,
+	token_id UUID,
+	is_link BOOLEAN NOT NULL,
+	expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	CONSTRAINT pk_page_sessions PRIMARY KEY (secret_hash),
+	CONSTRAINT fk_page_sessions_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
+	CONSTRAINT fk_page_sessions_token_id FOREIGN KEY(token_id) REFERENCES access_tokens (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_page_sessions_user_id ON page_sessions (user_id);
+
+CREATE INDEX ix_page_sessions_token_id ON page_sessions (token_id);
+
+CREATE TABLE idempotency_keys (
+	user_id UUID NOT NULL,
+	tool VARCHAR(100) NOT NULL,
+	key VARCHAR(64) COLLATE "C" NOT NULL,
+	arguments VARCHAR(64) COLLATE "C" NOT NULL,
+	used_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	answer BYTEA NOT NULL,
+	CONSTRAINT pk_idempotency_keys PRIMARY KEY (user_id, tool, key),
+	CONSTRAINT fk_idempotency_keys_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_idempotency_keys_used_at ON idempotency_keys (used_at);
+
+CREATE TABLE audit_events (
+	number BIGSERIAL NOT NULL,
+	at TIMESTAMP WITH TIME ZONE NOT NULL,
+	actor VARCHAR(300) NOT NULL,
+	action VARCHAR(40) NOT NULL,
+	subject VARCHAR(1000) NOT NULL,
+	CONSTRAINT pk_audit_events PRIMARY KEY (number)
+);
+
+CREATE INDEX ix_audit_events_at ON audit_events (at);
+
+CREATE TABLE job_leases (
+	user_id UUID NOT NULL,
+	name VARCHAR COLLATE "C" NOT NULL,
+	fence BIGINT NOT NULL,
+	holder VARCHAR COLLATE "C" NOT NULL,
+	expires_at DOUBLE PRECISION NOT NULL,
+	CONSTRAINT pk_job_leases PRIMARY KEY (user_id, name)
 );
 
 CREATE UNLOGGED TABLE journal_pending (
@@ -188,61 +262,6 @@ BEGIN
 	RETURN NULL;
 END
 $$;
-
-CREATE TABLE idempotency_keys (
-	user_id UUID NOT NULL,
-	tool VARCHAR(100) NOT NULL,
-	key VARCHAR(64) COLLATE "C" NOT NULL,
-	arguments VARCHAR(64) COLLATE "C" NOT NULL,
-	used_at TIMESTAMP WITH TIME ZONE NOT NULL,
-	answer BYTEA NOT NULL,
-	CONSTRAINT pk_idempotency_keys PRIMARY KEY (user_id, tool, key),
-	CONSTRAINT fk_idempotency_keys_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_idempotency_keys_used_at ON idempotency_keys (used_at);
-
-ALTER TABLE journal_counters ADD COLUMN texts_since TIMESTAMP WITH TIME ZONE;
-
-CREATE TABLE page_sessions (
-	secret_hash VARCHAR(64) COLLATE "C" NOT NULL,
-	user_id UUID NOT NULL,
-	token_id UUID,
-	is_link BOOLEAN NOT NULL,
-	expires_at TIMESTAMP WITH TIME ZONE NOT NULL,
-	CONSTRAINT pk_page_sessions PRIMARY KEY (secret_hash),
-	CONSTRAINT fk_page_sessions_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT fk_page_sessions_token_id FOREIGN KEY(token_id) REFERENCES access_tokens (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_page_sessions_user_id ON page_sessions (user_id);
-
-CREATE INDEX ix_page_sessions_token_id ON page_sessions (token_id);
-
-ALTER TABLE users ADD COLUMN is_workspace BOOLEAN DEFAULT false NOT NULL;
-
-CREATE TABLE workspace_members (
-	workspace_id UUID NOT NULL,
-	member_id UUID NOT NULL,
-	role VARCHAR(10) NOT NULL,
-	CONSTRAINT pk_workspace_members PRIMARY KEY (workspace_id, member_id),
-	CONSTRAINT fk_workspace_members_workspace_id FOREIGN KEY(workspace_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT fk_workspace_members_member_id FOREIGN KEY(member_id) REFERENCES users (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_workspace_members_member_id ON workspace_members (member_id);
-
-ALTER TABLE access_tokens ADD COLUMN workspace_ids TEXT;
-
-CREATE TABLE identities (
-	issuer VARCHAR(500) COLLATE "C" NOT NULL,
-	subject VARCHAR(200) COLLATE "C" NOT NULL,
-	user_id UUID NOT NULL,
-	CONSTRAINT pk_identities PRIMARY KEY (issuer, subject),
-	CONSTRAINT fk_identities_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_identities_user_id ON identities (user_id);
 
 CREATE TABLE words_of_search_texts (id BIGINT NOT NULL, user_id UUID NOT NULL, words TSVECTOR NOT NULL);
 
@@ -273,23 +292,3 @@ CREATE POLICY words ON words_of_search_whole_parts FOR SELECT USING (true);
 ALTER TABLE words_of_search_whole_parts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE words_of_search_whole_parts FORCE ROW LEVEL SECURITY;
-
-CREATE TABLE audit_events (
-	number BIGSERIAL NOT NULL,
-	at TIMESTAMP WITH TIME ZONE NOT NULL,
-	actor VARCHAR(300) NOT NULL,
-	action VARCHAR(40) NOT NULL,
-	subject VARCHAR(1000) NOT NULL,
-	CONSTRAINT pk_audit_events PRIMARY KEY (number)
-);
-
-CREATE INDEX ix_audit_events_at ON audit_events (at);
-
-CREATE TABLE job_leases (
-	user_id UUID NOT NULL,
-	name VARCHAR COLLATE "C" NOT NULL,
-	fence BIGINT NOT NULL,
-	holder VARCHAR COLLATE "C" NOT NULL,
-	expires_at DOUBLE PRECISION NOT NULL,
-	CONSTRAINT pk_job_leases PRIMARY KEY (user_id, name)
-);

@@ -113,8 +113,6 @@ CREATE TABLE search_whole_parts (
 
 CREATE VIRTUAL TABLE search_whole_words USING fts5(words, content='search_wholes', content_rowid='id', tokenize='ascii');
 
-ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
-
 CREATE TABLE journal (
 	user_id CHAR(32) NOT NULL,
 	sequence BIGINT NOT NULL,
@@ -151,6 +149,7 @@ CREATE TABLE journal_contents (
 CREATE TABLE journal_counters (
 	user_id CHAR(32) NOT NULL,
 	sequence BIGINT NOT NULL,
+	texts_since VARCHAR(27),
 	CONSTRAINT pk_journal_counters PRIMARY KEY (user_id),
 	CONSTRAINT fk_journal_counters_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
@@ -163,20 +162,32 @@ CREATE TABLE journal_undone (
 	CONSTRAINT fk_journal_undone_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
 
-CREATE TABLE idempotency_keys (
-	user_id CHAR(32) NOT NULL,
-	tool VARCHAR(100) NOT NULL,
-	"key" VARCHAR(64) NOT NULL,
-	arguments VARCHAR(64) NOT NULL,
-	used_at VARCHAR(27) NOT NULL,
-	answer BLOB NOT NULL,
-	CONSTRAINT pk_idempotency_keys PRIMARY KEY (user_id, tool, "key"),
-	CONSTRAINT fk_idempotency_keys_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+ALTER TABLE access_tokens ADD COLUMN project VARCHAR(100);
+
+ALTER TABLE access_tokens ADD COLUMN workspace_ids TEXT;
+
+ALTER TABLE users ADD COLUMN is_workspace BOOLEAN DEFAULT 0 NOT NULL;
+
+CREATE TABLE workspace_members (
+	workspace_id CHAR(32) NOT NULL,
+	member_id CHAR(32) NOT NULL,
+	role VARCHAR(10) NOT NULL,
+	CONSTRAINT pk_workspace_members PRIMARY KEY (workspace_id, member_id),
+	CONSTRAINT fk_workspace_members_workspace_id FOREIGN KEY(workspace_id) REFERENCES users (id) ON DELETE CASCADE,
+	CONSTRAINT fk_workspace_members_member_id FOREIGN KEY(member_id) REFERENCES users (id) ON DELETE CASCADE
 );
 
-CREATE INDEX ix_idempotency_keys_used_at ON idempotency_keys (used_at);
+CREATE INDEX ix_workspace_members_member_id ON workspace_members (member_id);
 
-ALTER TABLE journal_counters ADD COLUMN texts_since VARCHAR(27);
+CREATE TABLE identities (
+	issuer VARCHAR(500) NOT NULL,
+	subject VARCHAR(200) NOT NULL,
+	user_id CHAR(32) NOT NULL,
+	CONSTRAINT pk_identities PRIMARY KEY (issuer, subject),
+	CONSTRAINT fk_identities_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_identities_user_id ON identities (user_id);
 
 CREATE TABLE page_sessions (
 	secret_hash VARCHAR(64) NOT NULL,
@@ -193,30 +204,18 @@ CREATE INDEX ix_page_sessions_user_id ON page_sessions (user_id);
 
 CREATE INDEX ix_page_sessions_token_id ON page_sessions (token_id);
 
-ALTER TABLE users ADD COLUMN is_workspace BOOLEAN DEFAULT 0 NOT NULL;
-
-CREATE TABLE workspace_members (
-	workspace_id CHAR(32) NOT NULL,
-	member_id CHAR(32) NOT NULL,
-	role VARCHAR(10) NOT NULL,
-	CONSTRAINT pk_workspace_members PRIMARY KEY (workspace_id, member_id),
-	CONSTRAINT fk_workspace_members_workspace_id FOREIGN KEY(workspace_id) REFERENCES users (id) ON DELETE CASCADE,
-	CONSTRAINT fk_workspace_members_member_id FOREIGN KEY(member_id) REFERENCES users (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_workspace_members_member_id ON workspace_members (member_id);
-
-ALTER TABLE access_tokens ADD COLUMN workspace_ids TEXT;
-
-CREATE TABLE identities (
-	issuer VARCHAR(500) NOT NULL,
-	subject VARCHAR(200) NOT NULL,
+CREATE TABLE idempotency_keys (
 	user_id CHAR(32) NOT NULL,
-	CONSTRAINT pk_identities PRIMARY KEY (issuer, subject),
-	CONSTRAINT fk_identities_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
+	tool VARCHAR(100) NOT NULL,
+	"key" VARCHAR(64) NOT NULL,
+	arguments VARCHAR(64) NOT NULL,
+	used_at VARCHAR(27) NOT NULL,
+	answer BLOB NOT NULL,
+	CONSTRAINT pk_idempotency_keys PRIMARY KEY (user_id, tool, "key"),
+	CONSTRAINT fk_idempotency_keys_user_id FOREIGN KEY(user_id) REFERENCES users (id) ON DELETE CASCADE
 );
 
-CREATE INDEX ix_identities_user_id ON identities (user_id);
+CREATE INDEX ix_idempotency_keys_used_at ON idempotency_keys (used_at);
 
 CREATE TABLE audit_events (
 	number INTEGER NOT NULL,

@@ -63,6 +63,16 @@ ALTER TABLE tasks ADD COLUMN project VARCHAR(100);
 
 ALTER TABLE tasks ADD COLUMN claimed_by VARCHAR(200);
 
+ALTER TABLE tasks ADD COLUMN acceptance TEXT;
+
+ALTER TABLE tasks ADD COLUMN evidence TEXT;
+
+ALTER TABLE tasks ADD COLUMN requires_evidence BOOLEAN;
+
+ALTER TABLE tasks ADD COLUMN reopen_on_change BOOLEAN;
+
+ALTER TABLE tasks ADD COLUMN assignee VARCHAR(254) COLLATE "C";
+
 CREATE TABLE task_comments (
 	user_id UUID NOT NULL,
 	task_id UUID NOT NULL,
@@ -74,24 +84,14 @@ CREATE TABLE task_comments (
 	CONSTRAINT fk_task_comments_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
 );
 
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_tags FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_blockers FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-CREATE OR REPLACE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_comments FOR EACH ROW EXECUTE FUNCTION journal_rows();
-
-ALTER TABLE tasks ADD COLUMN acceptance TEXT;
-
-ALTER TABLE tasks ADD COLUMN evidence TEXT;
-
-ALTER TABLE tasks ADD COLUMN requires_evidence BOOLEAN;
-
-ALTER TABLE tasks ADD COLUMN reopen_on_change BOOLEAN;
-
 CREATE INDEX ix_tasks_user_id_updated_at ON tasks (user_id, updated_at) WHERE evidence IS NOT NULL;
 
-ALTER TABLE tasks ADD COLUMN assignee VARCHAR(254) COLLATE "C";
-
 CREATE INDEX ix_tasks_begun ON tasks (user_id, claimed_until) WHERE status = 'pending' AND deleted_at IS NULL AND claimed_until IS NOT NULL;
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_tags FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_blockers FOR EACH ROW EXECUTE FUNCTION journal_rows();
+
+CREATE TRIGGER journal_rows AFTER INSERT OR UPDATE OR DELETE ON task_comments FOR EACH ROW EXECUTE FUNCTION journal_rows();

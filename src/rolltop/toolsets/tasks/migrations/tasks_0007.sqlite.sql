@@ -63,6 +63,16 @@ ALTER TABLE tasks ADD COLUMN project VARCHAR(100);
 
 ALTER TABLE tasks ADD COLUMN claimed_by VARCHAR(200);
 
+ALTER TABLE tasks ADD COLUMN acceptance TEXT;
+
+ALTER TABLE tasks ADD COLUMN evidence TEXT;
+
+ALTER TABLE tasks ADD COLUMN requires_evidence BOOLEAN;
+
+ALTER TABLE tasks ADD COLUMN reopen_on_change BOOLEAN;
+
+ALTER TABLE tasks ADD COLUMN assignee VARCHAR(254);
+
 CREATE TABLE task_comments (
 	user_id CHAR(32) NOT NULL,
 	task_id CHAR(32) NOT NULL,
@@ -74,16 +84,6 @@ CREATE TABLE task_comments (
 	CONSTRAINT fk_task_comments_user_id_task_id FOREIGN KEY(user_id, task_id) REFERENCES tasks (user_id, id) ON DELETE CASCADE
 );
 
-ALTER TABLE tasks ADD COLUMN acceptance TEXT;
-
-ALTER TABLE tasks ADD COLUMN evidence TEXT;
-
-ALTER TABLE tasks ADD COLUMN requires_evidence BOOLEAN;
-
-ALTER TABLE tasks ADD COLUMN reopen_on_change BOOLEAN;
-
 CREATE INDEX ix_tasks_user_id_updated_at ON tasks (user_id, updated_at) WHERE evidence IS NOT NULL;
-
-ALTER TABLE tasks ADD COLUMN assignee VARCHAR(254);
 
 CREATE INDEX ix_tasks_begun ON tasks (user_id, claimed_until) WHERE status = 'pending' AND deleted_at IS NULL AND claimed_until IS NOT NULL;
