@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sqlalchemy import (
     Column,
     ColumnElement,
-    ForeignKey,
     LargeBinary,
     PrimaryKeyConstraint,
     String,
@@ -32,8 +31,8 @@ from sqlalchemy import (
 
 from rolltop.core.arguments import MAX_KEY_LENGTH, require_storable, value_preview
 from rolltop.core.db import Tx
-from rolltop.core.db.schema import metadata
-from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
+from rolltop.core.db.schema import metadata, user_column
+from rolltop.core.db.types import CodePointString, UTCDateTime
 from rolltop.core.db.upsert import insert
 from rolltop.core.errors import Conflict
 from rolltop.core.expiry import MAX_PURGED_ROWS
@@ -52,7 +51,7 @@ _ID_NAMESPACE: Final = uuid.UUID("0d6a7c1e-5d0b-4a53-9a57-2f6a3a1c8b90")
 answers: Final = Table(
     "idempotency_keys",
     metadata,
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    user_column(),
     Column("tool", String(MAX_LABEL_LENGTH)),
     Column("key", CodePointString(MAX_KEY_LENGTH)),
     Column("arguments", CodePointString(64), nullable=False),  # their sha256

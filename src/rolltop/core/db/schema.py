@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Double,
     ForeignKey,
+    Index,
     Integer,
     MetaData,
     String,
     Table,
+    TextClause,
     false,
 )
 
@@ -31,6 +34,19 @@ metadata: Final = MetaData(
 )
 """Every toolset declares its tables in this."""
 
+
+def user_column(name: str = "user_id", **options: Any) -> Column[str]:  # noqa: ANN401  # a column's
+    """Return the column of a user's id; the row goes with the user."""
+    return Column(name, Identifier, ForeignKey("users.id", ondelete="CASCADE"), **options)
+
+
+def partial_index(
+    name: str | None, *columns: str | ColumnElement[Any] | TextClause, where: TextClause
+) -> Index:
+    """Return an index of the rows that meet a condition."""
+    return Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
 users: Final = Table(
     "users",
     metadata,
@@ -46,16 +62,8 @@ users: Final = Table(
 workspace_members: Final = Table(
     "workspace_members",
     metadata,
-    Column(
-        "workspace_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
-    ),
-    Column(
-        "member_id",
-        Identifier,
-        ForeignKey("users.id", ondelete="CASCADE"),
-        primary_key=True,
-        index=True,
-    ),
+    user_column("workspace_id", primary_key=True),
+    user_column("member_id", primary_key=True, index=True),
     Column("role", String(10), nullable=False),
 )
 
@@ -63,13 +71,7 @@ access_tokens: Final = Table(
     "access_tokens",
     metadata,
     Column("id", Identifier, primary_key=True),
-    Column(
-        "user_id",
-        Identifier,
-        ForeignKey("users.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    user_column(nullable=False, index=True),
     Column("name", String(200), nullable=False),
     Column("token_hash", CodePointString(64), nullable=False, unique=True),
     Column("read_only", Boolean, nullable=False),
@@ -87,26 +89,14 @@ identities: Final = Table(
     metadata,
     Column("issuer", CodePointString(500), primary_key=True),
     Column("subject", CodePointString(200), primary_key=True),
-    Column(
-        "user_id",
-        Identifier,
-        ForeignKey("users.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    user_column(nullable=False, index=True),
 )
 
 page_sessions: Final = Table(
     "page_sessions",
     metadata,
     Column("secret_hash", CodePointString(64), primary_key=True),
-    Column(
-        "user_id",
-        Identifier,
-        ForeignKey("users.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    user_column(nullable=False, index=True),
     Column("token_id", Identifier, ForeignKey("access_tokens.id", ondelete="CASCADE"), index=True),
     Column("is_link", Boolean, nullable=False),  # a login that is still to be used, once
     Column("expires_at", UTCDateTime, nullable=False),

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from rolltop.core.db import Tx
-from rolltop.core.db.schema import metadata
+from rolltop.core.db.schema import metadata, partial_index, user_column
 from rolltop.core.db.types import CodePointString, Identifier
 from rolltop.core.db.url import DatabaseKind
 
@@ -73,7 +73,7 @@ search_items: Final = Table(
     "search_items",
     metadata,
     Column("id", RowId, primary_key=True),
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    user_column(nullable=False),
     Column("kind", CodePointString(40), nullable=False),
     Column("ref", CodePointString(400), nullable=False),
     Index(None, "user_id", "kind", "ref", unique=True),
@@ -135,10 +135,10 @@ search_wholes: Final = Table(
     "search_wholes",
     metadata,
     Column("id", RowId, primary_key=True),
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    user_column(nullable=False),
     Column("is_long", Boolean, nullable=False),
     Column("words", SplitWords, nullable=False),
-    Index(None, "user_id", sqlite_where=text("is_long"), postgresql_where=text("is_long")),
+    partial_index(None, "user_id", where=text("is_long")),
     sqlite_autoincrement=True,
 )
 """Texts that are found by what all of them says; its numbers are those of the things."""

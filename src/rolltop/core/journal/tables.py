@@ -13,7 +13,6 @@ from typing import Final
 from sqlalchemy import (
     BigInteger,
     Column,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -23,7 +22,7 @@ from sqlalchemy import (
     Text,
 )
 
-from rolltop.core.db.schema import metadata
+from rolltop.core.db.schema import metadata, user_column
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.principal import MAX_LABEL_LENGTH, MAX_PROJECT_LENGTH
 
@@ -66,14 +65,10 @@ def journaled_tables() -> Sequence[tuple[Table, Journaled]]:
     return tuple(metadata.info.get(KEPT, ()))  # another thread may be importing one
 
 
-def _owner() -> Column[str]:
-    return Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"))
-
-
 journal: Final = Table(
     "journal",
     metadata,
-    _owner(),
+    user_column(),
     Column("sequence", BigInteger, autoincrement=False),
     Column("operation", Identifier, nullable=False),
     Column("at", UTCDateTime, nullable=False),
@@ -95,7 +90,7 @@ journal: Final = Table(
 journal_contents: Final = Table(
     "journal_contents",
     metadata,
-    _owner(),
+    user_column(),
     Column("sha256", CodePointString(64)),
     Column("used_at", UTCDateTime, nullable=False),  # when an entry last named it
     Column("size", Integer, nullable=False),
@@ -106,7 +101,7 @@ journal_contents: Final = Table(
 journal_counters: Final = Table(
     "journal_counters",
     metadata,
-    _owner(),
+    user_column(),
     Column("sequence", BigInteger, nullable=False),
     Column("texts_since", UTCDateTime),
     PrimaryKeyConstraint("user_id"),
@@ -116,7 +111,7 @@ journal_counters: Final = Table(
 journal_undone: Final = Table(
     "journal_undone",
     metadata,
-    _owner(),
+    user_column(),
     Column("operation", Identifier),
     Column("undone_by", Identifier),
     PrimaryKeyConstraint("user_id", "operation", "undone_by"),

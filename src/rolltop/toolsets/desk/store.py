@@ -11,7 +11,6 @@ from typing import Final
 from sqlalchemy import (
     Column,
     ColumnElement,
-    ForeignKey,
     Index,
     PrimaryKeyConstraint,
     Table,
@@ -21,7 +20,7 @@ from sqlalchemy import (
 
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
-from rolltop.core.db.schema import metadata
+from rolltop.core.db.schema import metadata, user_column
 from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.snapshot import JournalSnapshot, Moment
@@ -35,7 +34,7 @@ _ID_NAMESPACE: Final = uuid.UUID("6b1f8f0e-6a0c-4b0e-8f64-3c5d0c9a7e11")
 links: Final = Table(
     "desk_links",
     metadata,
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    user_column(),
     Column("id", Identifier),
     Column("relation", CodePointString(16), nullable=False),
     Column("source", Text, nullable=False),

@@ -22,7 +22,7 @@ from sqlalchemy import (
     Text,
 )
 
-from rolltop.core.db.schema import metadata
+from rolltop.core.db.schema import metadata, user_column
 from rolltop.core.db.types import CodePointString, Identifier, JSONText
 from rolltop.core.fulltext.tables import RowId
 from rolltop.core.journal.tables import Journaled, keep_journal
@@ -33,7 +33,7 @@ _STATES: Final = "sync_state IN ('local', 'synced', 'pending', 'conflict')"
 note_accounts: Final = Table(
     "note_accounts",
     metadata,
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    user_column(),
     Column("account", CodePointString(MAX_ACCOUNT_LENGTH)),
     Column("is_active", Boolean, nullable=False),
     Column("username", CodePointString(320)),
@@ -51,7 +51,7 @@ notes: Final = Table(
     "notes",
     metadata,
     Column("number", RowId, primary_key=True, autoincrement=False),
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    user_column(nullable=False),
     Column("account", CodePointString(MAX_ACCOUNT_LENGTH), nullable=False),
     Column("id", CodePointString(MAX_ID_LENGTH), nullable=False),
     Column("trash", Boolean, nullable=False),
@@ -100,7 +100,7 @@ note_tags: Final = Table(
 note_versions: Final = Table(
     "note_versions",
     metadata,
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE")),
+    user_column(),
     Column("account", CodePointString(MAX_ACCOUNT_LENGTH)),
     Column("note_id", CodePointString(MAX_ID_LENGTH)),
     Column("local_version", Integer),

@@ -7,7 +7,6 @@ from typing import Final
 from sqlalchemy import (
     Boolean,
     Column,
-    ForeignKey,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -18,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from rolltop.core.db.schema import metadata
+from rolltop.core.db.schema import metadata, partial_index, user_column
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
 from rolltop.core.journal.tables import Journaled, keep_journal
 from rolltop.toolsets.scratch.models import (
@@ -26,12 +25,6 @@ from rolltop.toolsets.scratch.models import (
     MAX_LANGUAGE_LENGTH,
     MAX_NAME_LENGTH,
 )
-
-
-def _owner() -> Column[str]:
-    return Column(
-        "user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
-    )
 
 
 def _of_pad() -> ForeignKeyConstraint:
@@ -53,7 +46,7 @@ def _of_cell() -> ForeignKeyConstraint:
 namespaces: Final = Table(
     "scratch_namespaces",
     metadata,
-    _owner(),
+    user_column(primary_key=True),
     Column("namespace", CodePointString(MAX_NAME_LENGTH), primary_key=True),
     Column("created_at", UTCDateTime, nullable=False),
     Column("is_project", Boolean, nullable=False, server_default=false()),
@@ -62,7 +55,7 @@ namespaces: Final = Table(
 pads: Final = Table(
     "scratch_pads",
     metadata,
-    _owner(),
+    user_column(primary_key=True),
     Column("scratch_id", Identifier, primary_key=True),
     Column("namespace", CodePointString(MAX_NAME_LENGTH), nullable=False),
     Column("tags", JSONText, nullable=False),
@@ -105,13 +98,7 @@ cells: Final = Table(
     Column("finding", JSONText),
     _of_pad(),
     Index(None, "user_id", "scratch_id", "position"),
-    Index(
-        "ix_scratch_cells_failed",
-        "user_id",
-        "cell_id",
-        sqlite_where=failed_index_condition,
-        postgresql_where=failed_index_condition,
-    ),
+    partial_index("ix_scratch_cells_failed", "user_id", "cell_id", where=failed_index_condition),
 )
 
 contents: Final = Table(

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from rolltop.core.accounts import MAX_EMAIL_LENGTH
-from rolltop.core.db.schema import metadata
+from rolltop.core.db.schema import metadata, partial_index, user_column
 from rolltop.core.db.types import CodePointString, Identifier, JSONText, UTCDateTime
 from rolltop.core.journal.tables import Journaled, keep_journal
 from rolltop.core.principal import MAX_PROJECT_LENGTH
@@ -35,7 +35,7 @@ tasks: Final = Table(
     "tasks",
     metadata,
     Column("id", Identifier, primary_key=True),
-    Column("user_id", Identifier, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    user_column(nullable=False),
     Column("title", String(MAX_TITLE_LENGTH), nullable=False),
     Column("description", String(MAX_DESCRIPTION_LENGTH)),
     Column("status", CodePointString(9), nullable=False),
@@ -63,19 +63,8 @@ tasks: Final = Table(
     Index(None, "user_id", "created_at", "id"),
     Index(None, "user_id", "status", "created_at", "id"),
     Index(None, "parent_id", "user_id", "created_at", "id"),
-    Index(
-        None,
-        "user_id",
-        "updated_at",
-        sqlite_where=text("evidence IS NOT NULL"),
-        postgresql_where=text("evidence IS NOT NULL"),
-    ),
-    Index(
-        None,
-        "deleted_at",
-        sqlite_where=text("deleted_at IS NOT NULL"),
-        postgresql_where=text("deleted_at IS NOT NULL"),
-    ),
+    partial_index(None, "user_id", "updated_at", where=text("evidence IS NOT NULL")),
+    partial_index(None, "deleted_at", where=text("deleted_at IS NOT NULL")),
 )
 # Written as text: a partial index serves only conditions that are spelled as its own, and an index
 # of expressions only an order by the same. The first of the order is the most urgent, then the
@@ -88,21 +77,9 @@ next_task_order: Final = (
     tasks.c.created_at,
     tasks.c.id,
 )
-Index(
-    "ix_tasks_next",
-    tasks.c.user_id,
-    *next_task_order,
-    sqlite_where=ready_index_condition,
-    postgresql_where=ready_index_condition,
-)
+partial_index("ix_tasks_next", tasks.c.user_id, *next_task_order, where=ready_index_condition)
 begun_index_condition: Final = text(f"{ready_index_condition} AND claimed_until IS NOT NULL")
-Index(
-    "ix_tasks_begun",
-    tasks.c.user_id,
-    tasks.c.claimed_until,
-    sqlite_where=begun_index_condition,
-    postgresql_where=begun_index_condition,
-)
+partial_index("ix_tasks_begun", tasks.c.user_id, tasks.c.claimed_until, where=begun_index_condition)
 
 task_tags: Final = Table(
     "task_tags",
