@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rolltop.core.context import AppContext
 from rolltop.core.dispatch import Answer, ToolRegistry, ToolSelection, dispatch
@@ -15,11 +15,13 @@ from rolltop.workspace import Roots
 from tests.limits import SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Mapping, Sequence
 
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
     from rolltop.core.tools import Toolset
+
+T = TypeVar("T")
 
 
 def make_desk(
@@ -60,3 +62,12 @@ def answer_of(desk: AppContext, scope: Principal, name: str, /, **arguments: Any
 def call_tool(desk: AppContext, scope: Principal, name: str, /, **arguments: Any) -> Answer:
     """Return the answer of one call, made the way the server makes it."""
     return asyncio.run(dispatch(desk, name, scope, arguments))
+
+
+def wait_for(promised: Awaitable[T]) -> T:
+    """Return what was promised."""
+
+    async def promise() -> T:
+        return await promised
+
+    return asyncio.run(promise())

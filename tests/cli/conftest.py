@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import io
-import logging
 import os
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rolltop.cli import main
 from tests.forks import PATIENCE, Forked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = REPOSITORY / "src"
@@ -100,17 +94,10 @@ class Shell:
 
 @pytest.fixture
 def shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Shell]:
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    logging_restored: None,  # noqa: ARG001  # its end
+) -> Shell:
     """A shell of a user who has never used Rolltop; logging is left as it was."""
-    root, own = logging.getLogger(), logging.getLogger("rolltop")
-    kept = (root.handlers[:], root.level, own.level, threading.excepthook)
-    root.handlers = []
-    yield Shell(tmp_path, monkeypatch, capsys)
-    for handler in root.handlers:
-        handler.close()
-    root.handlers, level, own_level, threading.excepthook = kept
-    root.setLevel(level)
-    own.setLevel(own_level)
-    logging.raiseExceptions = True
-    logging.captureWarnings(capture=False)
+    return Shell(tmp_path, monkeypatch, capsys)

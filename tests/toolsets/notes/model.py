@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rolltop.core.text import patch
+from tests.toolsets.histories import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,14 +16,6 @@ if TYPE_CHECKING:
 
 GUARDED = 500
 MONTH = 30 * 24 * 3600.0
-
-
-class Refused(Exception):
-    """A call that must fail, with its code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 
 from rolltop.core.accounts import add_user
@@ -23,7 +21,8 @@ from rolltop.toolsets.notes.models import ERASED_RETENTION_SECONDS
 from rolltop.toolsets.notes.store.notebooks import purge_history
 from tests.campaign import examples
 from tests.desks import call_tool, make_desk
-from tests.toolsets.notes.model import Entry, Model, Refused
+from tests.toolsets.histories import outcome, run_histories
+from tests.toolsets.notes.model import Entry, Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,14 +47,6 @@ OPERATIONS = st.lists(
     min_size=1,
     max_size=3,
 ).map(lambda made: [LineChange(c.operation, c.line) if c.operation == "del" else c for c in made])
-
-
-def outcome(expected: Callable[[], Entry]) -> Entry | str:
-    """Return what the model does, or the code of its refusal."""
-    try:
-        return expected()
-    except Refused as refusal:
-        return refusal.code
 
 
 class Histories(RuleBasedStateMachine):
@@ -172,13 +163,4 @@ class Histories(RuleBasedStateMachine):
 
 
 def test_random_histories(database: Database, clock: Clock) -> None:
-    Histories.database, Histories.clock = database, clock
-    run_state_machine_as_test(
-        Histories,
-        settings=settings(
-            max_examples=examples(10),
-            stateful_step_count=25,
-            deadline=None,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        ),
-    )
+    run_histories(Histories, examples(10), 25, database=database, clock=clock)

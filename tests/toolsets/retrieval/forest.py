@@ -81,3 +81,16 @@ def make_forest(
     store = Database(f"sqlite:///{top / 'unopened' / 'desk.db'}")
     own = {"data_dir": top / "data", **(settings or {})}
     return Forest(top, make_desk(store, roots=roots, settings=own))
+
+
+def spoil(index: Path, damage: str) -> None:
+    """Damage an index's file that nobody has open."""
+    for ending in ("-wal", "-shm"):
+        index.with_name(index.name + ending).unlink(missing_ok=True)
+    data = index.read_bytes()
+    spoilt = {
+        "overwritten": data[:100] + b"\xa5" * (len(data) - 100),
+        "cut": data[: len(data) // 2],
+        "empty": b"",
+    }
+    index.write_bytes(spoilt[damage])

@@ -9,19 +9,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from tests.toolsets.histories import Refused
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
 KEEPS = timedelta(days=30)
-
-
-class Refused(Exception):
-    """A call that must fail with this code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 @dataclass

@@ -6,19 +6,16 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import RolltopError
 from rolltop.core.principal import Principal
 from rolltop.toolsets.scratch.models.records import (
     CellSelection,
@@ -30,7 +27,8 @@ from rolltop.toolsets.scratch.models.records import (
 from rolltop.toolsets.scratch.service import cell_input, namespaces, pad_lists, pad_search, pads
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 from tests.campaign import examples
-from tests.toolsets.scratch.model import Cell, Model, Pad, Refused
+from tests.toolsets.histories import outcome, run_histories
+from tests.toolsets.scratch.model import Cell, Model, Pad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,16 +49,6 @@ TEXTS = st.sampled_from(["walrus", "gull gull", "", "😀\r\n", "walrus gull"])
 TAGS = st.lists(st.sampled_from(["x", "y"]), unique=True, max_size=2)
 SPACES = st.sampled_from(["one", "two", "three"])
 VERSIONS = st.sampled_from(["none", "none", "right", "stale"])
-
-
-def outcome(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Return what a call answers, or the code of its refusal."""
-    try:
-        return call(*arguments, **named)
-    except RolltopError as error:
-        return error.code
-    except Refused as refusal:
-        return refusal.code
 
 
 def draft(cell: Cell) -> Draft:
@@ -299,15 +287,4 @@ class Histories(RuleBasedStateMachine):
 
 
 def test_any_history_of_pads_is_the_model_s(database: Database, clock: Clock) -> None:
-    class Bound(Histories):
-        pass
-
-    Bound.database, Bound.clock = database, clock
-    run_state_machine_as_test(
-        Bound,
-        settings=settings(
-            max_examples=examples(4),
-            stateful_step_count=40,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        ),
-    )
+    run_histories(Histories, examples(4), database=database, clock=clock)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import uuid
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,25 +12,14 @@ from rolltop.core import token_counter
 from rolltop.core.context import CallContext
 from rolltop.core.errors import NotFound
 from rolltop.toolsets.scratch import TOOLSET
+from tests.desks import wait_for
 from tests.toolsets.scratch.caller import UNKNOWN, Caller, cell
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from rolltop.core.context import AppContext
     from tests.databases import Clock
 
-T = TypeVar("T")
 PAD, CELL = TOOLSET.resource_templates
-
-
-def wait_for(promised: Awaitable[T]) -> T:
-    """Return what was promised."""
-
-    async def promise() -> T:
-        return await promised
-
-    return asyncio.run(promise())
 
 
 def resource(caller: Caller, kind: Any, wanted: str, budget: int = 20_000) -> Any:

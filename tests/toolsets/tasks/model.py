@@ -9,20 +9,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tests.toolsets.histories import Refused
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
 NEVER_SET = 9
 """Sorts after every priority."""
-
-
-class Refused(Exception):
-    """A call that must fail with this code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Access(NamedTuple):

@@ -6,7 +6,6 @@ import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -15,19 +14,18 @@ from hypothesis.stateful import (
     invariant,
     multiple,
     rule,
-    run_state_machine_as_test,
 )
 
 from rolltop.core import cursor as cursors
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import RolltopError
 from rolltop.core.principal import Principal
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.models import FilterInput, Task, TaskInput
 from rolltop.toolsets.tasks.service import TaskService
 from tests.campaign import examples
-from tests.toolsets.tasks.model import Access, Entry, Model, Refused
+from tests.toolsets.histories import outcome, run_histories
+from tests.toolsets.tasks.model import Access, Entry, Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,16 +44,6 @@ NOTHING: MultipleResults[str] = multiple()
 COMMENTS = st.sampled_from([None, None, "", " done so far\n"])
 FORCE = st.sampled_from([False, False, True])
 VERSIONS = st.sampled_from(["none", "none", "right", "stale"])
-
-
-def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a call answers, or the code of its refusal."""
-    try:
-        return call(*arguments)
-    except RolltopError as error:
-        return error.code
-    except Refused as refusal:
-        return refusal.code
 
 
 def seen(tx: Tx, project: str | None) -> tuple[list[Task], Task | None, dict[str, Any] | None]:
@@ -360,15 +348,4 @@ class Histories(RuleBasedStateMachine):
 
 
 def test_any_history_of_tasks_is_the_model_s(database: Database, clock: Clock) -> None:
-    class Bound(Histories):
-        pass
-
-    Bound.database, Bound.clock = database, clock
-    run_state_machine_as_test(
-        Bound,
-        settings=settings(
-            max_examples=examples(10),
-            stateful_step_count=40,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        ),
-    )
+    run_histories(Histories, examples(10), database=database, clock=clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,25 +14,14 @@ from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 from rolltop.toolsets.tasks import TOOLSET
 from rolltop.toolsets.tasks.jobs import purge_trash
 from rolltop.toolsets.tasks.models import MAX_LIST_LENGTH
+from tests.desks import wait_for
 from tests.toolsets.tasks.caller import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from rolltop.core.context import AppContext
     from tests.databases import Clock
 
-T = TypeVar("T")
 REFERENCE = TOOLSET.resource_templates[0]
-
-
-def wait_for(promised: Awaitable[T]) -> T:
-    """Return what was promised."""
-
-    async def promise() -> T:
-        return await promised
-
-    return asyncio.run(promise())
 
 
 def read(caller: Caller, task: str) -> object:

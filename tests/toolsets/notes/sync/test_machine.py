@@ -8,19 +8,18 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from rolltop.core.errors import RolltopError
 from tests.campaign import examples, factor
 from tests.simperium import FaultPlan, Simperium
+from tests.toolsets.histories import run_histories
 from tests.toolsets.notes.sync.device import EMAIL, PASSWORD, Crash, Device
 
 if TYPE_CHECKING:
@@ -314,16 +313,6 @@ class Desks(RuleBasedStateMachine):
 
 
 def test_no_word_is_lost_and_all_agree_in_the_end(database: Database, clock: Clock) -> None:
-    class Bound(Desks):
-        pass
-
-    Bound.database, Bound.clock = database, clock
     is_thorough = database.url_kind == "sqlite" or factor() > 1
-    run_state_machine_as_test(
-        Bound,
-        settings=settings(
-            max_examples=examples(RUNS) if is_thorough else 2,
-            stateful_step_count=STEPS,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        ),
-    )
+    runs = examples(RUNS) if is_thorough else 2
+    run_histories(Desks, runs, STEPS, database=database, clock=clock)

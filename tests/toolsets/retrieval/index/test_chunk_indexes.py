@@ -31,6 +31,7 @@ from rolltop.toolsets.retrieval.store import GONE, Busy, Unusable
 from rolltop.workspace import Roots
 from tests.campaign import examples
 from tests.forks import PATIENCE
+from tests.toolsets.retrieval.forest import spoil
 from tests.toolsets.retrieval.meanwhile import after_each_statement
 
 if TYPE_CHECKING:
@@ -367,15 +368,7 @@ def test_a_process_that_is_ended_on_purpose_leaves_its_work_undone(
 def test_a_damaged_file_is_begun_anew(kept: Kept, damage: str) -> None:
     kept.indexes.close()
     (path,) = kept.files()
-    for ending in ("-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-    data = path.read_bytes()
-    spoilt = {
-        "overwritten": data[:100] + b"\xa5" * (len(data) - 100),
-        "cut": data[: len(data) // 2],
-        "empty": b"",
-    }
-    path.write_bytes(spoilt[damage])
+    spoil(path, damage)
     other = Kept(kept.code.parent)
     assert other.find("zebra_9")[0].path == "m9.py"
     other.build()

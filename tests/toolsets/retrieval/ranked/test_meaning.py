@@ -21,7 +21,7 @@ from rolltop.toolsets.retrieval.ranked.rerank import HEAD
 from rolltop.toolsets.retrieval.service import ranking
 from tests.fake_embedder import FakeEmbedder
 from tests.forks import PATIENCE
-from tests.toolsets.retrieval.forest import Forest, make_forest
+from tests.toolsets.retrieval.forest import Forest, make_forest, spoil
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -296,15 +296,7 @@ def test_damaged_vectors_are_made_anew(shop: Forest, damage: str) -> None:
     before = search(shop)
     path = kept_file(shop)
     close(shop)
-    for ending in ("-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-    data = path.read_bytes()
-    spoilt = {
-        "overwritten": data[:100] + b"\xa5" * (len(data) - 100),
-        "cut": data[: len(data) // 2],
-        "empty": b"",
-    }
-    path.write_bytes(spoilt[damage])
+    spoil(path, damage)
     next_server = make_forest(shop.top, "docs", "code")
     assert search(next_server)[0] == "words"
     make(next_server)
