@@ -103,13 +103,14 @@ def test_a_second_worker_answers_and_a_stop_loses_no_call(servers: Workers) -> N
     assert not servers.is_listening()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_worker_that_ends_is_replaced(servers: Workers, number: signal.Signals) -> None:
-    first, second = servers.both()
-    os.kill(first, number)
-    servers.stderr.until(rf'"worker ended" pid={first}')
-    third = servers.other_than(second)
-    assert third not in {first, second}
+def test_workers_that_end_are_replaced(servers: Workers) -> None:
+    serving = [*servers.both()]
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        ended = serving.pop(0)
+        os.kill(ended, number)
+        servers.stderr.until(rf'"worker ended" pid={ended}')
+        serving.append(servers.other_than(serving[0]))
+        assert len({ended, *serving}) == 3
     servers.call("add_task", title="still there")
     servers.process.send_signal(signal.SIGTERM)
     assert servers.ends() == 0
