@@ -35,17 +35,8 @@ else:
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
 SCOPES: Final = (READ, WRITE)
 ALGORITHMS: Final = (
-    "RS256",
-    "RS384",
-    "RS512",
-    "PS256",
-    "PS384",
-    "PS512",
-    "ES256",
-    "ES384",
-    "ES512",
-    "EdDSA",
-    "Ed25519",
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
 )
 """Signatures by keys of which the issuer alone has the secret half."""
 _DISCOVERY_PATH: Final = "/.well-known/openid-configuration"

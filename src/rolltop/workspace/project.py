@@ -14,59 +14,19 @@ from rolltop.workspace.git_repository import common_directory, git_directory
 
 # These hold projects, or the homes of those who have some, and are none themselves.
 _SHARED_FOLDERS: Final = (
-    "/home",
-    "/media",
-    "/mnt",
-    "/opt",
-    "/private",
-    "/private/tmp",
-    "/private/var",
-    "/root",
-    "/run",
-    "/srv",
-    "/tmp",  # noqa: S108 - named to be refused
-    "/usr",
-    "/usr/local",
-    "/usr/src",
-    "/Users",
-    "/var",
-    "/var/lib",
-    "/var/tmp",  # noqa: S108 - named to be refused
-    "/Volumes",
+    *("/home", "/media", "/mnt", "/opt", "/private", "/private/tmp", "/private/var", "/root"),
+    *("/run", "/srv", "/usr", "/usr/local", "/usr/src", "/Users", "/var", "/var/lib", "/Volumes"),
+    *("/tmp", "/var/tmp"),  # noqa: S108 - named to be refused
 )
 # These belong to the system or to installed programs, with all that is below them.
 _SYSTEM_TREES: Final = (
-    "/Applications",
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/lib",
-    "/lib64",
-    "/Library",
-    "/private/etc",
-    "/proc",
-    "/sbin",
-    "/snap",
-    "/sys",
-    "/System",
-    "/usr/bin",
-    "/usr/include",
-    "/usr/lib",
-    "/usr/libexec",
-    "/usr/local/bin",
-    "/usr/sbin",
-    "/usr/share",
-    "/var/log",
+    *("/Applications", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/Library"),
+    *("/private/etc", "/proc", "/sbin", "/snap", "/sys", "/System", "/usr/bin", "/usr/include"),
+    *("/usr/lib", "/usr/libexec", "/usr/local/bin", "/usr/sbin", "/usr/share", "/var/log"),
 )
 _WINDOWS_TREES: Final = (
-    "APPDATA",
-    "LOCALAPPDATA",
-    "ProgramData",
-    "ProgramFiles",
-    "ProgramFiles(x86)",
-    "ProgramW6432",
-    "SystemRoot",
+    *("APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles", "ProgramFiles(x86)"),
+    *("ProgramW6432", "SystemRoot"),
 )
 """Variables that name them on Windows."""
 _HOME_TREES: Final = (

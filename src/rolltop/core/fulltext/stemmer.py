@@ -17,61 +17,29 @@ _HAS_VOWEL: Final = re.compile(_VOWEL)
 _DOUBLE: Final = re.compile(r"([^aeiouylsz])\1$")
 _SHORT_END: Final = re.compile(f"{_CONSONANT}{_VOWEL}[^aeiouywx]$")
 
-# Endings with what takes their place, longest first, where the rest has a vowel and a consonant.
-_STEP_2_ENDINGS: Final = {
-    "ational": "ate",
-    "tional": "tion",
-    "enci": "ence",
-    "anci": "ance",
-    "izer": "ize",
-    "bli": "ble",
-    "alli": "al",
-    "entli": "ent",
-    "eli": "e",
-    "ousli": "ous",
-    "ization": "ize",
-    "ation": "ate",
-    "ator": "ate",
-    "alism": "al",
-    "iveness": "ive",
-    "fulness": "ful",
-    "ousness": "ous",
-    "aliti": "al",
-    "iviti": "ive",
-    "biliti": "ble",
-    "logi": "log",
-}
-_STEP_3_ENDINGS: Final = {
-    "icate": "ic",
-    "ative": "",
-    "alize": "al",
-    "iciti": "ic",
-    "ical": "ic",
-    "ful": "",
-    "ness": "",
-}
-_STEP_4_ENDINGS: Final = {
-    "al": "",
-    "ance": "",
-    "ence": "",
-    "er": "",
-    "ic": "",
-    "able": "",
-    "ible": "",
-    "ant": "",
-    "ement": "",
-    "ment": "",
-    "ent": "",
-    "sion": "",
-    "tion": "",
-    "ou": "",
-    "ism": "",
-    "ate": "",
-    "iti": "",
-    "ous": "",
-    "ive": "",
-    "ize": "",
-}
+# Endings with what takes their place, where the rest has a vowel and a consonant.
+_STEP_2_ENDINGS: Final = (
+    {"tional": "tion", "enci": "ence", "anci": "ance", "entli": "ent", "eli": "e"}
+    | {"fulness": "ful", "logi": "log"}
+    | dict.fromkeys(("ational", "ation", "ator"), "ate")
+    | dict.fromkeys(("izer", "ization"), "ize")
+    | dict.fromkeys(("bli", "biliti"), "ble")
+    | dict.fromkeys(("alli", "alism", "aliti"), "al")
+    | dict.fromkeys(("ousli", "ousness"), "ous")
+    | dict.fromkeys(("iveness", "iviti"), "ive")
+)
+_STEP_3_ENDINGS: Final = (
+    {"alize": "al"}
+    | dict.fromkeys(("icate", "iciti", "ical"), "ic")
+    | dict.fromkeys(("ative", "ful", "ness"), "")
+)
+_STEP_4_ENDINGS: Final[dict[str, str]] = dict.fromkeys(
+    (
+        *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
+        *("sion", "tion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
+    ),
+    "",
+)
 
 
 @lru_cache(1 << 16)

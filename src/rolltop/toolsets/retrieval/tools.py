@@ -214,17 +214,8 @@ _SNIPPET_HINTS: Final[dict[str, str]] = dict.fromkeys(
 )
 _LINE_RANGE_HINT: Final = "repo_get_snippet reads lines of a file, by start_line and end_line."
 _LINE_RANGE_ARGUMENTS: Final = (
-    "start_line",
-    "end_line",
-    "line_start",
-    "line_end",
-    "offset",
-    "limit",
-    "range",
-    "line_range",
-    "view_range",
-    "start",
-    "end",
+    *("start_line", "end_line", "line_start", "line_end", "offset", "limit"),
+    *("range", "line_range", "view_range", "start", "end"),
 )
 _AS_LINES: Final = {"lines": True}
 
