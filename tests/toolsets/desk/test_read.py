@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -16,13 +17,13 @@ from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
     from tests.databases import Clock
 
+DOCUMENTS: Final = Path(__file__).parents[2] / "data" / "documents"
 NOTE = "# Harbour\n\nmasts\n\n## Storms\n\n1703\n1987\n"
 
 
@@ -305,6 +306,27 @@ def test_who_made_a_record_what_it_is_is_told_with_it(mine: Reader, clock: Clock
     check(f"task/{task}", "ben", "14:00")
     mine.put("page.md", NOTE)
     assert not {"by", "at"} & mine.read("rolltop://file/docs/page.md").keys()
+
+
+@pytest.mark.parametrize("name", ["handbook.pdf", "handbook", "HANDBOOK.PDF"])
+def test_a_document_that_is_all_ascii_is_opened_as_one(mine: Reader, name: str) -> None:
+    data = (DOCUMENTS / "handbook.pdf").read_bytes()
+    assert b"\0" not in data
+    (mine.folder / name).write_bytes(data)
+    opened = mine.read(f"rolltop://file/docs/{name}")
+    assert "Keeping the lamp" in opened["text"]
+    assert "endobj" not in opened["text"]
+    line = 1 + opened["text"].split("\n").index("Oil")
+    lines = mine.read(f"rolltop://file/docs/{name}#L{line}")
+    assert (lines["text"].strip(), lines["heading"]) == ("Oil", ["Keeping the lamp", "Oil"])
+
+
+def test_a_text_that_tells_of_documents_is_opened_as_text(mine: Reader) -> None:
+    text = "It starts with\n%PDF-1.3\nthen 1 0 obj\n"
+    mine.put("formats.md", text)
+    assert mine.read("rolltop://file/docs/formats.md")["text"] == text
+    (mine.folder / "broken.pdf").write_bytes(b"%PDF-1.3\n1 0 obj\n")
+    assert "pdf" in mine.fails("rolltop://file/docs/broken.pdf")["message"].lower()
 
 
 def test_who_changed_a_cell_made_its_pad_what_it_is(mine: Reader, clock: Clock) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -20,13 +21,13 @@ from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database
     from rolltop.workspace import FileStat
     from tests.databases import Clock
 
+DOCUMENTS: Final = Path(__file__).parents[2] / "data" / "documents"
 NOTE = (
     "# Harbour log\n\nNothing of note.\n\n## Storms\n\nThe great storm took four masts.\nThen calm."
 )
@@ -240,6 +241,15 @@ def test_more_hits_come_before_longer_ones(mine: Searcher, budget: int) -> None:
     few = mine.search("storm", kinds=["note"], max_tokens=5000)["hits"]
     assert len(few) == 20
     assert len(few[0]["lines"]) > len(hits[0]["lines"])
+
+
+def test_what_a_document_is_made_of_is_not_found(mine: Searcher) -> None:
+    data = (DOCUMENTS / "handbook.pdf").read_bytes()
+    assert b"endobj" in data
+    (mine.folder / "handbook.pdf").write_bytes(data)
+    for query in ("endobj", "BaseFont Helvetica"):
+        assert mine.search(query)["hits"] == []
+        assert mine.call("repo_smart_search", query=query)["result"] == []
 
 
 def test_a_search_goes_on_to_its_end_without_a_repeat(mine: Searcher) -> None:

@@ -19,6 +19,7 @@ from rolltop.documents.extractors.extracted_text import (
     document_too_large,
     encrypted_document,
 )
+from rolltop.documents.extractors.formats import ZIP_MARK, is_extracted, is_pdf
 from rolltop.documents.outline import Outline, detect_file_type, parse_outline
 from rolltop.workspace.encoding import decode, is_binary
 
@@ -36,10 +37,7 @@ MAX_PARTS: Final = 20_000
 _MARKUP_EXTENSIONS: Final = (".xml", ".rels", ".xhtml", ".html", ".htm", ".opf", ".ncx")
 _ENCRYPTED_FLAG: Final = 1
 
-_ZIP: Final = b"PK\x03\x04"
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PDF: Final = b"%PDF-"
-_PDF_HEADER_BYTES: Final = 1_024
 _LIBRARIES: Final = ("pypdf", "python-docx", "python-pptx")
 _LEGACY_FORMATS: Final = {
     ".doc": ("Old Word", ".docx"),
@@ -92,7 +90,7 @@ class ExtractionPool:
             Unavailable: no process can be started.
 
         """
-        if len(data) <= IN_SERVER_BYTES and not is_extracted(data, path):
+        if len(data) <= IN_SERVER_BYTES and not is_extracted(data, path.name):
             return read_document(data, path)
         try:
             answer: ParsedDocument | RolltopError = self._pool.call(
@@ -132,9 +130,9 @@ def read_document(data: bytes, path: Path) -> ParsedDocument:
     format); FILE_UNREADABLE if damaged or encrypted; FILE_TOO_LARGE if it unpacks beyond bounds.
     """
     suffix = path.suffix.lower()
-    if _is_pdf(data, path):
+    if is_pdf(data, path.name):
         return _extracted_document(pdf.render(data), "pdf")
-    if data.startswith(_ZIP):
+    if data.startswith(ZIP_MARK):
         return _read_zip(data, suffix)
     if data.startswith(_OLD_OFFICE):
         if suffix in (".docx", ".pptx", ".xlsx"):  # the container of encrypted new files
@@ -143,11 +141,6 @@ def read_document(data: bytes, path: Path) -> ParsedDocument:
     if is_binary(data):
         raise _binary_file()
     return _read_text(data, path)
-
-
-def is_extracted(data: bytes, path: Path) -> bool:
-    """Whether the format is one whose text has to be extracted, which takes time."""
-    return _is_pdf(data, path) or data.startswith(_ZIP)
 
 
 @cache
@@ -162,12 +155,6 @@ def library_versions() -> str:
             return f"no {name}"
 
     return ", ".join(map(describe, _LIBRARIES))
-
-
-def _is_pdf(data: bytes, path: Path) -> bool:
-    return _PDF in data[:_PDF_HEADER_BYTES] and (
-        data.startswith(_PDF) or path.suffix.lower() == ".pdf"
-    )
 
 
 def _read_text(data: bytes, path: Path) -> ParsedDocument:

@@ -12,6 +12,7 @@ from rolltop.core.addresses import VERSION_LENGTH, Address, section_address
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
+from rolltop.documents.extractors.formats import HEADER_BYTES, is_extracted
 from rolltop.toolsets.desk.models import JsonObject
 from rolltop.toolsets.desk.opened import (
     MAX_OUTLINED_BYTES,
@@ -24,7 +25,7 @@ from rolltop.toolsets.desk.opened import (
 from rolltop.toolsets.reader import TOOLSET as READER
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import renames
-from rolltop.workspace import Root
+from rolltop.workspace import Root, Roots
 
 OpenFile = Callable[[CallContext, Address], Awaitable[Opened]]
 
@@ -62,10 +63,12 @@ async def _open_where_it_is(call: CallContext, address: Address, open_there: Ope
 async def _open_file(call: CallContext, address: Address) -> Opened:
     root = _find_root(call, address)
     title = f"{address.root}/{address.path}"
+    if await call.run_in_thread(_is_document, call.app.roots, address):
+        return await _open_document(call, address, root, title)
     try:
         page, lines, gone = await _read_lines(call, address)
     except RolltopError as refused:
-        if refused.code == "FILE_BINARY":
+        if refused.code == "FILE_BINARY":  # the reader reads more, or knows better why not
             return await _open_document(call, address, root, title)
         if refused.code != "FILE_UNREADABLE":
             raise
@@ -217,6 +220,15 @@ async def _read_version(call: CallContext, root: Root, path: str) -> str:
     """Return the version of a file: the beginning of its SHA-256."""
     digest = await call.run_in_thread(renames.hash_file, call.app.roots, root, path)
     return digest[:VERSION_LENGTH]
+
+
+def _is_document(roots: Roots, address: Address) -> bool:
+    """Report whether the file is a PDF, office or EPUB document."""
+    with suppress(OSError, RolltopError):
+        located = roots.locate(address.path, root=address.root)
+        with roots.open_regular(located) as file:
+            return is_extracted(file.read(HEADER_BYTES), address.path)
+    return False
 
 
 def _find_root(call: CallContext, address: Address) -> Root:

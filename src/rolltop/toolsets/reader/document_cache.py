@@ -30,9 +30,9 @@ from rolltop.documents.extractors.document_reader import (
     MAX_SECONDS,
     ExtractionPool,
     ParsedDocument,
-    is_extracted,
     library_versions,
 )
+from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import JsonObject, TokenEncoding
@@ -278,7 +278,7 @@ def _read_bytes(file: BinaryIO, state: StatState, path: Path, limit: int) -> _Fi
     after = state_of(os.fstat(file.fileno()))
     stable = is_stable_state(after)
     unchanged = after == state and len(data) == size
-    extracted = is_extracted(data, path)
+    extracted = is_extracted(data, path.name)
     key = _hash_key(path, extracted=extracted)
     content = blake2b(data, digest_size=20, person=b"rolltop reader", key=key)
     return _FileBytes(data, state, stable, unchanged, content.hexdigest(), path, extracted)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, groupby, islice, pairwise
 from operator import attrgetter, itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from unicodedata import is_normalized, normalize
 
@@ -25,7 +24,7 @@ from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext.analyzer import uses_pairs
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
 from rolltop.core.fulltext.stemmer import stem
-from rolltop.documents.extractors.document_reader import is_extracted
+from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_utf8_path
@@ -158,7 +157,7 @@ def _count_terms(
             return None
         if not is_binary(data):
             text = _fold(normalize("NFC", decode(data).text))
-        elif is_extracted(data, Path(entry.relative)):
+        elif is_extracted(data, entry.relative):
             text = _fold(data.decode("utf-8", "replace"))
         else:
             return None

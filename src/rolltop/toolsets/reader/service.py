@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
 from rolltop.core import cursor as cursors
@@ -14,7 +13,7 @@ from rolltop.core.addresses import file_address, section_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
-from rolltop.documents.extractors.document_reader import is_extracted
+from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader import section_plan, sections
 from rolltop.toolsets.reader.document_cache import DocumentCache, OpenDocument
@@ -282,7 +281,7 @@ def _is_document(roots: Roots, root: Root, entry: FileStat) -> bool:
             head = file.read(_HEAD_BYTES)
     except (OSError, RolltopError):
         return False
-    return is_extracted(head, Path(entry.relative)) or not is_binary(head)
+    return is_extracted(head, entry.relative) or not is_binary(head)
 
 
 def _full_text(

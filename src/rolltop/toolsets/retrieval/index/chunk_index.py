@@ -28,8 +28,8 @@ from rolltop.toolsets.retrieval.store import (
     encode_path,
 )
 
-# Of the schema and of how texts are cut and tokenized; a file of another version is dropped.
-VERSION: Final = 10_000 + outline.VERSION
+# Of the schema and of how texts are read, cut and tokenized; a file of another version is dropped.
+VERSION: Final = 10_100 + outline.VERSION
 
 # Prefix of the term for a chunk's whole name, as `plain_name` returns it.
 NAME: Final = "="

@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import Final
 
+from rolltop.documents.extractors.formats import is_extracted
 from rolltop.toolsets.retrieval.store import MAX_INTEGER, Stamp
 from rolltop.workspace import FileStat, PathError, Root, Roots, file_stat, is_binary
 from rolltop.workspace.encoding import TextEncoding, decode, decode_prefix, detect_encoding
@@ -25,7 +26,7 @@ _NO_STATE: Final = (-1, 0, 0, 0)
 
 
 class Unreadable(Exception):
-    """The file is missing, binary, or may not be read."""
+    """The file is missing, binary or a document, or may not be read."""
 
 
 def read_text(
@@ -55,7 +56,7 @@ def read_text(
             raise Unreadable from None
     else:
         raise Unreadable
-    if is_binary(data):
+    if is_binary(data) or is_extracted(data, entry.relative):
         raise Unreadable
     if len(data) <= most:
         return stamp, decode(data).text
