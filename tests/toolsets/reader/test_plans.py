@@ -410,6 +410,10 @@ FOREIGN = [
     ("L'arbre.", "Le café est fermé.", "cafe\u0301"),
     ("L'arbre.", "Le cafe\u0301 est ferme\u0301.", "cafe\u0301"),
     ("L'arbre.", "Le cafe\u0301 est ferme\u0301.", "café"),
+    ("别的东西。", "我们使用PostgreSQL存储数据。", "PostgreSQL"),
+    ("别的东西。", "端口是5432号。", "5432"),
+    ("別のもの。", "効率が75%上がった。", "75%"),
+    ("อื่น ๆ", "เราใช้Redisเก็บข้อมูล", "redis"),
     ("나무", "\u110b\u1165\u11b8\u1105\u1169\u1103\u1173", "업로드"),
 ]
 

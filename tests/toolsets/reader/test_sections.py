@@ -165,6 +165,12 @@ class TestChoice:
             found = "3.1 Core Protocol"
         assert title(guide, heading) == found
 
+    def test_a_word_beside_characters_of_a_script_without_spaces_is_whole(
+        self, shelf: Shelf
+    ) -> None:
+        shelf.put("guide.md", "# 安装PostgreSQLite插件\n\n# 使用PostgreSQL存储\n")
+        assert title(shelf, "PostgreSQL") == "使用PostgreSQL存储"
+
     def test_a_number_is_never_found_inside_another(self, shelf: Shelf) -> None:
         shelf.put("n.md", "# 13.1 A\n\n# 3.15 B\n\n# 3.1.2 C\n\n# v3.10 D\n")
         error = shelf.fails("read_section", file_path="n.md", section_heading="3.1")

@@ -46,6 +46,14 @@ _SEPARATORS: Final = {
 _LAST_COMBINING_MARK: Final = 0x20000  # code points above hold no marks but variation selectors
 
 
+UNSPACED_SCRIPTS: Final = (
+    # Thai, Lao, Tibetan, Burmese and Khmer; then Chinese, Japanese and Korean.
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U00016fe0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U000323af"
+)
+"""The inside of a character class: scripts indexed as pairs of characters."""
 _STROKE_LETTERS: Final = str.maketrans("łŁøØđĐħĦŧŦı", "lLoOdDhHtTi")  # no marks of their own
 
 
@@ -201,13 +209,7 @@ def _without_diacritics(name: str) -> str:
 @lru_cache(1)
 def _pair_pattern() -> re.Pattern[str]:
     """Match runs of scripts written without spaces (Korean by its compounds)."""
-    return re.compile(
-        # Thai, Lao, Tibetan, Burmese and Khmer; then Chinese, Japanese and Korean.
-        "([\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
-        "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf\u31f0-\u31ff"
-        "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-        "\U00016fe0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U000323af]+)"
-    )
+    return re.compile(f"([{UNSPACED_SCRIPTS}]+)")
 
 
 @lru_cache(1)

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, groupby, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 from unicodedata import is_normalized, normalize
@@ -21,12 +21,18 @@ from rolltop.core import pagination, token_counter
 from rolltop.core.addresses import section_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
-from rolltop.core.fulltext.analyzer import uses_pairs
-from rolltop.core.fulltext.bm25 import K1, B, TermStatistics, is_function_word
-from rolltop.core.fulltext.stemmer import stem
+from rolltop.core.fulltext.bm25 import K1, B, TermStatistics
 from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
+from rolltop.toolsets.reader.query_terms import (
+    FoundTerm,
+    base_form,
+    fold,
+    is_in_title,
+    query_terms,
+    word_starts,
+)
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_utf8_path
 from rolltop.workspace.encoding import decode, is_binary
 from rolltop.workspace.globs import FileGlob
@@ -43,9 +49,6 @@ _SEARCHED_BYTES: Final = 1 << 20
 
 _GLOB: Final = re.compile(r"[*?\[{\\,]")
 _WORD: Final = re.compile(r"\w+")
-_MIN_WORD_LENGTH: Final = 3
-_MAX_TERMS: Final = 32
-_MAX_HITS: Final = 200_000
 _TITLE_WEIGHT: Final = 2.0
 """Occurrences that a term in the title counts for."""
 _ANCESTOR_WEIGHT: Final = 1.0
@@ -156,46 +159,14 @@ def _count_terms(
         except (OSError, RolltopError):
             return None
         if not is_binary(data):
-            text = _fold(normalize("NFC", decode(data).text))
+            text = fold(normalize("NFC", decode(data).text))
         elif is_extracted(data, entry.relative):
-            text = _fold(data.decode("utf-8", "replace"))
+            text = fold(data.decode("utf-8", "replace"))
         else:
             return None
-    text = f"{_fold(normalize('NFC', entry.relative))}\n{text}"
-    counts = {term: text.count(term) or text.count(_base_form(term)) for term in terms}
+    text = f"{fold(normalize('NFC', entry.relative))}\n{text}"
+    counts = {term: text.count(term) or text.count(base_form(term)) for term in terms}
     return _TermCounts(1, {term: count for term, count in counts.items() if count})
-
-
-def query_terms(query: str) -> list[str]:
-    """Return the distinct terms of a query: no function words if there are others, no plural s.
-
-    Of scripts written without spaces the terms are pairs of characters.
-    """
-    words = [
-        word
-        for in_pairs, run in groupby(_fold(normalize("NFC", query)), uses_pairs)
-        for word in (_pairs("".join(run)) if in_pairs else _WORD.findall("".join(run)))
-    ]
-    content = [word for word in words if not is_function_word(word)] or words
-    stems = (w[:-1] if len(w) > _MIN_WORD_LENGTH and w.endswith("s") else w for w in content)
-    return list(dict.fromkeys(stems))[:_MAX_TERMS]
-
-
-def _base_form(term: str) -> str:
-    """Return how words begin that differ from a term by their endings alone."""
-    found = stem(term)
-    if len(found) < _MIN_WORD_LENGTH:
-        return term
-    return f"{found[:-1]}y" if found.endswith("i") else found
-
-
-def _pairs(run: str) -> list[str]:
-    return [run[at : at + 2] for at in range(max(1, len(run) - 1))]
-
-
-def _fold(text: str) -> str:
-    """Return a text of the same length in which letters that differ by case alone are the same."""
-    return text.replace("İ", "I").lower().replace("\u03c2", "\u03c3")  # sigmas
 
 
 class _Span(NamedTuple):
@@ -205,13 +176,6 @@ class _Span(NamedTuple):
     start: int
     end: int
     above: str
-
-
-class _FoundTerm(NamedTuple):
-    """The form in which a document has a term, and the offsets at which it does."""
-
-    form: str
-    offsets: Sequence[int]
 
 
 class _TermCounts(NamedTuple):
@@ -234,45 +198,29 @@ def _score(texts: Sequence[_TermCounts]) -> list[float]:
     return scores
 
 
-def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, _FoundTerm]) -> list[_TermCounts]:
+def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, FoundTerm]) -> list[_TermCounts]:
     """Count the terms in each section.
 
     A term in the titles above a section counts only where the section itself has another.
     """
     counted: list[_TermCounts] = []
     for span in spans:
-        title, above = _fold(span.title), _fold(span.above)
+        title, above = fold(span.title), fold(span.above)
         counts = {
             term: count
             for term, (form, offsets) in hits.items()
             if (
                 count := bisect_left(offsets, span.end)
                 - bisect_left(offsets, span.start)
-                + _TITLE_WEIGHT * _is_in_title(form, title)
+                + _TITLE_WEIGHT * is_in_title(form, title)
             )
         }
         if counts:
             for term, (form, _) in hits.items():
-                if term not in counts and _is_in_title(form, above):
+                if term not in counts and is_in_title(form, above):
                     counts[term] = _ANCESTOR_WEIGHT
         counted.append(_TermCounts(span.end - span.start, counts))
     return counted
-
-
-def _word_starts(lowered: str, term: str) -> list[int]:
-    """Return the offsets at which a word starts with the term, or a pair of characters occurs."""
-    found: list[int] = []
-    anywhere = uses_pairs(term)
-    at = lowered.find(term)
-    while at >= 0 and len(found) < _MAX_HITS:
-        if anywhere or at == 0 or not lowered[at - 1].isalnum():
-            found.append(at)
-        at = lowered.find(term, at + len(term))
-    return found
-
-
-def _is_in_title(term: str, title: str) -> bool:
-    return term in title and bool(_word_starts(title, term))
 
 
 @dataclass(frozen=True)
@@ -413,16 +361,16 @@ def _candidates(
     ]
 
 
-def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, _FoundTerm]:
+def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, FoundTerm]:
     """Find each term as it is, or else words that differ from it by their endings alone."""
-    lowered = _fold(text)
-    titles = _fold("\n".join(span.title for span in spans))
-    hits: dict[str, _FoundTerm] = {}
+    lowered = fold(text)
+    titles = fold("\n".join(span.title for span in spans))
+    hits: dict[str, FoundTerm] = {}
     for term in terms:
-        for form in dict.fromkeys((term, _base_form(term))):
-            found = _word_starts(lowered, form)
-            if found or _is_in_title(form, titles):
-                hits[term] = _FoundTerm(form, found)
+        for form in dict.fromkeys((term, base_form(term))):
+            found = word_starts(lowered, form)
+            if found or is_in_title(form, titles):
+                hits[term] = FoundTerm(form, found)
                 break
     return hits
 

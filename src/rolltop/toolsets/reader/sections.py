@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import nlargest
 from typing import Final
 
+from rolltop.core.fulltext.analyzer import UNSPACED_SCRIPTS
 from rolltop.documents.outline import Section
 from rolltop.documents.outline.sections import MAX_LEVEL
 
@@ -20,6 +21,8 @@ _NUMBER_QUERY: Final = re.compile(
     re.IGNORECASE,
 )
 _MARKUP: Final = re.compile(r"[*_`]+|!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_SPACED: Final = rf"[^\W{UNSPACED_SCRIPTS}]"
+"""A letter or digit of a script that has spaces between words."""
 _MAX_TITLE_LENGTH: Final = 2_000
 """Longer than any title, or a path of six."""
 _MAX_SECTIONS_COMPARED: Final = 3_000
@@ -132,7 +135,7 @@ def _title_matchers(title: str) -> tuple[Callable[[str], bool], ...]:
     before = r"(?<![\d])(?<!\d\.)" if title[0].isdigit() else ""
     after = r"(?!\d)(?!\.\d)" if title[-1].isdigit() else ""
     prefix = re.compile(part + after)
-    whole_words = re.compile(rf"(?<!\w){before}{part}{after}(?!\w)")
+    whole_words = re.compile(rf"(?<!{_SPACED}){before}{part}{after}(?!{_SPACED})")
     substring = re.compile(before + part + after)
     numbered = _NUMBER_QUERY.fullmatch(title)
     number = numbered.group(1) if numbered else None
