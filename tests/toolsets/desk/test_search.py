@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,10 +12,12 @@ import pytest
 from rolltop.core import accounts, token_counter
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import ToolSelection
+from rolltop.core.errors import DeadlineExceeded
 from rolltop.core.fulltext.documents import FoundText
 from rolltop.core.pagination import AddressText
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk.ranking import rank_texts
+from rolltop.toolsets.retrieval.service import ranking
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
 from tests.desks import answer_of, call_tool, make_desk
@@ -277,6 +280,48 @@ def test_a_server_without_some_toolsets_searches_the_others(mine: Searcher) -> N
     desk = make_desk(mine.desk.database, roots=mine.desk.roots, selection=some)
     answer = call_tool(desk, mine.scope, "desk_search", query="storm")
     assert [hit["kind"] for hit in answer.structured["hits"]] == ["note"]
+
+
+def test_a_root_that_is_gone_hides_nothing_else_and_is_told(
+    database: Database, me: Principal, tmp_path: Path
+) -> None:
+    folders = {name: tmp_path / name for name in ("docs", "code")}
+    for folder in folders.values():
+        folder.mkdir()
+    roots = Roots.open(folders, base=tmp_path)
+    mine = Searcher(make_desk(database, roots=roots), me, folders["docs"])
+    mine.fill()
+    assert "unsearched" not in mine.search("storm")
+    folders["code"].rmdir()
+    found = mine.search("storm")
+    assert found["unsearched"] == {"file": "Root directory of code no longer exists"}
+    assert {hit["kind"] for hit in found["hits"]} == {"note", "task", "pad", "cell", "file"}
+    (folders["docs"] / "voyage.md").unlink()
+    folders["docs"].rmdir()
+    found = mine.search("storm")
+    assert found["unsearched"] == {"file": "Root directory of docs, code no longer exists"}
+    assert {hit["kind"] for hit in found["hits"]} == {"note", "task", "pad", "cell"}
+    assert "Restore it" in mine.search("calm")["unsearched"]["file"]
+    refused = call_tool(mine.desk, me, "desk_search", query="storm", kinds=["file"])
+    assert refused.code == "CONFIG_INVALID"
+
+
+def test_a_search_that_breaks_hides_nothing_else_and_is_told(
+    mine: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine.fill()
+    for problem, told in (
+        (DeadlineExceeded("the index is busy"), "the index is busy"),
+        (OSError("disk"), "Something failed here"),
+    ):
+        monkeypatch.setattr(ranking, "find_texts", partial(fail_with, problem))
+        found = mine.search("storm")
+        assert told in found["unsearched"]["file"]
+        assert {hit["kind"] for hit in found["hits"]} == {"note", "task", "pad", "cell"}
+
+
+def fail_with(problem: Exception, *_: object) -> None:
+    raise problem
 
 
 @pytest.mark.parametrize(

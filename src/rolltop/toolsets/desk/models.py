@@ -71,7 +71,8 @@ class SearchAnswer(TypedDict):
     """Texts of all kinds, best first; `matched`: whether one has all of the words, or some.
 
     Where nothing was found, `searched` has the kinds and `nearest` a word that is there. Of
-    kinds in `limited` only the best were listed.
+    kinds in `limited` only the best were listed; `unsearched` says why some were not searched, or
+    not everywhere.
     """
 
     hits: list[DeskHit]
@@ -79,6 +80,7 @@ class SearchAnswer(TypedDict):
     searched: NotRequired[list[str]]
     nearest: NotRequired[str]
     limited: NotRequired[list[str]]
+    unsearched: NotRequired[dict[str, str]]
     omitted: NotRequired[list[str]]
     truncated: NotRequired[bool]
     next_cursor: NotRequired[str]

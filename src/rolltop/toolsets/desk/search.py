@@ -7,12 +7,19 @@ from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import full_address, parse_address, record_address, show_address
 from rolltop.core.arguments import require_storable
-from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
+from rolltop.core.dispatch import internal_error
+from rolltop.core.errors import (
+    InvalidArgument,
+    NotFound,
+    RolltopError,
+    ShuttingDown,
+    UserDeleted,
+)
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
@@ -25,6 +32,7 @@ from rolltop.toolsets.desk.versions import parse_time
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import ranking as files
+from rolltop.toolsets.retrieval.service.root_lookup import find_gone_roots
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 from rolltop.toolsets.tasks.service import FilterInput
@@ -54,11 +62,30 @@ _MAX_START: Final = 10_000
 _FURTHER: Final = 4
 """How many times as many texts are asked for where too many were changed since."""
 _SCORE_DIGITS: Final = 2
+_KINDS_OF: Final[Mapping[str, frozenset[Kind]]] = {
+    "notes": frozenset({"note"}),
+    "scratch": frozenset({"pad", "cell"}),
+    "tasks": frozenset({"task"}),
+    "retrieval": frozenset({"file"}),
+}
 ALL_KINDS: Final[frozenset[Kind]] = frozenset({"note", "pad", "cell", "task", "file"})
 
 
-async def find_texts(call: CallContext, query: TextQuery) -> dict[str, list[FoundText]]:
-    """Return what each toolset's own search finds, best first, by the toolset's name."""
+class FoundLists(NamedTuple):
+    """What each toolset's own search found, best first, by the toolset's name.
+
+    `unsearched` has the kinds that were not searched, or not everywhere, and why.
+    """
+
+    by_toolset: Mapping[str, Sequence[FoundText]]
+    unsearched: Mapping[Kind, RolltopError]
+
+
+async def find_texts(call: CallContext, query: TextQuery) -> FoundLists:
+    """Ask each toolset's own search; one that fails does not hide what the others find.
+
+    Raises RolltopError: the query is wrong, or every search failed.
+    """
     offers = call.app.has_toolset
     searches: dict[str, Awaitable[list[FoundText]]] = {}
     if "note" in query.kinds and offers("notes"):
@@ -72,8 +99,31 @@ async def find_texts(call: CallContext, query: TextQuery) -> dict[str, list[Foun
         searches["tasks"] = call.read(_find_tasks, tasks, query)
     if "file" in query.kinds and offers("retrieval"):
         searches["retrieval"] = call.run_in_thread(files.find_texts, call, query)
-    found = await asyncio.gather(*searches.values())
-    return dict(zip(searches, found, strict=True))
+    outcomes = await asyncio.gather(*searches.values(), return_exceptions=True)
+    found: dict[str, Sequence[FoundText]] = {}
+    unsearched: dict[Kind, RolltopError] = {}
+    for name, outcome in zip(searches, outcomes, strict=True):
+        if isinstance(outcome, BaseException):
+            failure = _as_failure(outcome)
+            unsearched |= dict.fromkeys(query.kinds & _KINDS_OF[name], failure)
+        else:
+            found[name] = outcome
+    if unsearched and not found:
+        raise next(iter(unsearched.values()))
+    if "retrieval" in found and (gone := find_gone_roots(call.app.roots)):
+        unsearched["file"] = gone
+    return FoundLists(found, unsearched)
+
+
+def _as_failure(problem: BaseException) -> RolltopError:
+    """Return why a search failed. Raises what is no failure of that search alone."""
+    if isinstance(problem, InvalidArgument | UserDeleted | ShuttingDown):
+        raise problem
+    if isinstance(problem, RolltopError):
+        return problem
+    if isinstance(problem, Exception):
+        return internal_error(problem)
+    raise problem
 
 
 def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]:
@@ -137,17 +187,38 @@ class SearchRequest:
         return cursors.filtered_kind("desk", *given)
 
 
+class RankedAnswer(NamedTuple):
+    """Texts of all kinds in one order, as they are or were at a moment; what was left out."""
+
+    texts: list[RankedText]
+    moment: Moment | None
+    limited: JsonObject
+    unsearched: JsonObject
+
+
+async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) -> RankedAnswer:
+    """Find and rank what answers a query best. Raises RolltopError."""
+    moment: Moment | None = None
+    if as_of is None:
+        found = await find_texts(call, query)
+        lists = [*found.by_toolset.values()]
+    else:
+        moment, lists, found = await _find_earlier_texts(call, query, parse_time(as_of, "as_of"))
+    ranked = await call.run_in_thread(rank_texts, query.words, lists)
+    ranked = await _mark_superseded(call, ranked, moment)
+    unsearched = {
+        kind: failure.message if ranked else f"{failure.message}. {failure.hint}"
+        for kind, failure in found.unsearched.items()
+    }
+    return RankedAnswer(ranked, moment, _limited_kinds(lists, query.limit), unsearched)
+
+
 async def search(call: CallContext, request: SearchRequest) -> Page:
     """Answer desk_search. Raises InvalidArgument."""
     query, kind = request.parse(), request.cursor_kind()
     named = cursors.decode_place(kind, call.cursor)
-    moment: Moment | None = None
-    if request.as_of is None:
-        lists = [*(await find_texts(call, query)).values()]
-    else:
-        moment, lists = await _find_earlier_texts(call, query, parse_time(request.as_of, "as_of"))
-    ranked = await call.run_in_thread(rank_texts, query.words, lists)
-    ranked = await _mark_superseded(call, ranked, moment)
+    found = await rank(call, query, request.as_of)
+    ranked, moment = found.texts, found.moment
     keys = [one.found.ref or one.found.uri for one in ranked]
     start = cursors.find_place(keys, named)
     shown = ranked[start : start + MAX_HITS]
@@ -155,15 +226,16 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
     last = None if moment is None else moment.sequence
     latest = await call.read(history.latest_entries, things, last) if things else {}
     fields: JsonObject = {"matched": _match_mode(ranked)} if ranked else {}
-    limited = _limited_kinds(lists, query.limit)
     if not ranked:
         fields = {"searched": sorted(query.kinds)}
         if moment is None:
-            fields |= await _nearest(call, query)
+            fields |= await nearest_word(call, query)
+    if found.unsearched:
+        fields["unsearched"] = found.unsearched
 
     def envelope(hits: list[JsonObject]) -> JsonObject:
         is_end = start + len(hits) == len(ranked)
-        return {"hits": hits, **fields, **(limited if is_end else {})}
+        return {"hits": hits, **fields, **(found.limited if is_end else {})}
 
     room = call.budget and max(call.budget - _AROUND_TOKENS, MIN_BUDGET // 2)
     packed = await call.run_in_thread(_pack, room, query.words, shown, latest)
@@ -184,7 +256,7 @@ def _limited_kinds(lists: Sequence[Sequence[FoundText]], limit: int) -> JsonObje
 
 async def _find_earlier_texts(
     call: CallContext, query: TextQuery, as_of: datetime
-) -> tuple[Moment, list[Sequence[FoundText]]]:
+) -> tuple[Moment, list[Sequence[FoundText]], FoundLists]:
     """Find what a search would have found: what is as it was, and what was changed since.
 
     Of what is there now as many texts are asked for as are needed without the changed ones.
@@ -195,11 +267,11 @@ async def _find_earlier_texts(
         found = await find_texts(call, replace(query, limit=limit))
         kept = {
             name: [one for one in some if (one.kind, one.ref) not in earlier.changed]
-            for name, some in found.items()
+            for name, some in found.by_toolset.items()
         }
         short = [name for name, some in kept.items() if len(some) < query.limit <= limit]
-        if limit >= _MAX_START or not any(len(found[name]) == limit for name in short):
-            return earlier.moment, [*kept.values(), *earlier.found]
+        if limit >= _MAX_START or not any(len(found.by_toolset[name]) == limit for name in short):
+            return earlier.moment, [*kept.values(), *earlier.found], found
         limit *= _FURTHER
 
 
@@ -299,7 +371,7 @@ def _match_mode(ranked: Sequence[RankedText]) -> str:
     return "some" if any(one.score for one in ranked) else "meaning"
 
 
-async def _nearest(call: CallContext, query: TextQuery) -> JsonObject:
+async def nearest_word(call: CallContext, query: TextQuery) -> JsonObject:
     """Return the nearest spelling that notes, cells or files know, if any."""
     for name, toolset, tool, argument in (
         ("note", NOTES, "note_list", "q"),

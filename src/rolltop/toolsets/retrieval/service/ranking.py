@@ -18,7 +18,7 @@ from rolltop.core import embedding, logging
 from rolltop.core.addresses import file_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.embedding import Embedder, Matrix
-from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidConfig
+from rolltop.core.errors import DeadlineExceeded, InvalidArgument
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.pagination import Page
 from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
@@ -126,13 +126,13 @@ def ranked_page(
 
 
 def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
-    """Return the places in files that answer a search best, for the desk's own search."""
+    """Return the places in files that answer a search best, for the desk's own search.
+
+    Raises RolltopError: CONFIG_INVALID.
+    """
     app = call.app
     until = time.monotonic() + _SHARE * app.settings["call_timeout"]
-    try:
-        roots, _missing = select_roots(app.roots, None)
-    except InvalidConfig:  # there are no files to search
-        return []
+    roots, _missing = select_roots(app.roots, None)
     since = query.since.timestamp() * 1e9 if query.since else -math.inf
     most_bytes = app.settings["retrieval.max_file_bytes"]
     looked = [

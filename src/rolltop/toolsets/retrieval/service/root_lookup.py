@@ -229,12 +229,22 @@ def _explain_lines(roots: Roots, repo: str | None, path: str) -> str:
     )
 
 
+def find_gone_roots(roots: Roots) -> InvalidConfig | None:
+    """Describe the roots whose directories no longer exist; None if all do."""
+    gone = [root for root in roots.named if not _is_present(root)]
+    return _roots_gone(gone) if gone else None
+
+
 def _present_roots(roots: Sequence[Root]) -> RootSelection:
     present = tuple(filter(_is_present, roots))
     if present:
         return RootSelection(present, [root.name for root in roots if root not in present])
+    raise _roots_gone(roots)
+
+
+def _roots_gone(roots: Sequence[Root]) -> InvalidConfig:
     names = ", ".join(root.name for root in roots)
-    raise InvalidConfig(
+    return InvalidConfig(
         f"Root directory of {names} no longer exists",
         hint="Restore it, or fix the setting that names it and restart the server.",
         data={"reason": "ROOT_NOT_FOUND", "repo": repo_label(roots)},
