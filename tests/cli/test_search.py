@@ -35,11 +35,11 @@ def test_all_that_search_are_asked_and_each_hit_says_where_it_is(filled: Shell) 
     assert (outcome.code, outcome.err) == (0, "")
     lines = [re.split(r"  +", line) for line in outcome.out.splitlines()]
     where = dict(lines)
-    assert where["code/mill.md:1-3"] == "# Mill The water wheel turns."
+    assert where["code/mill.md:1-3"] == "Mill: The water wheel turns."
     short = {re.sub(r"[0-9a-f]{8}.*", "", key): text for key, text in where.items()}
-    assert short["note "] == "Wheels"
-    assert short["task "] == "[pending] Grease the wheel"
-    assert short["pad "] == "a wheel in a cell"
+    assert short["note "] == "Wheels of many kinds, one wheel"
+    assert short["task "] == "Grease the wheel"
+    assert short["cell "] == "Plans: a wheel in a cell"
     [task] = [key.split()[1] for key in where if key.startswith("task ")]
     assert filled("call", "get_task", f"task_id={task}").code == 0
 
@@ -47,7 +47,7 @@ def test_all_that_search_are_asked_and_each_hit_says_where_it_is(filled: Shell) 
 def test_programs_get_whole_ids(filled: Shell) -> None:
     found = json.loads(filled("search", "wheel", "--json").out)
     assert found["failed"] == {}
-    assert {hit["kind"] for hit in found["hits"]} == {"file", "note", "pad", "task"}
+    assert {hit["kind"] for hit in found["hits"]} == {"file", "note", "cell", "task"}
     ids = [hit["where"].split()[1] for hit in found["hits"] if hit["kind"] != "file"]
     assert all(len(one) == 36 for one in ids)
     few = json.loads(filled("search", "wheel", "--json", "--toolsets", "tasks").out)
@@ -61,9 +61,11 @@ def test_one_that_fails_does_not_hide_the_others(
     monkeypatch.chdir(filled.home)  # no project: there is nothing to read
     outcome = filled("search", "wheel")
     assert outcome.code == 0
-    assert "repo_smart_search: CONFIG_INVALID" in outcome.out
-    assert "[pending] Grease the wheel" in outcome.out
-    assert filled("search", "wheel", "--toolsets", "retrieval").code == 1
+    assert "file: No root is configured" in outcome.out
+    assert "Grease the wheel" in outcome.out
+    refused = filled("search", "wheel", "--toolsets", "retrieval")
+    assert (refused.code, refused.out) == (2, "")
+    assert "No root is configured. Set" in refused.err
     assert filled("search", "xylophone", "--toolsets", "notes").out == "Nothing was found.\n"
 
 
@@ -77,19 +79,43 @@ def test_what_other_projects_keep_is_told_and_found_with_all(filled: Shell) -> N
     outcome = filled("search", "walrus")
     assert outcome.code == 0
     assert outcome.out.startswith("Nothing was found.\n")
-    assert "list_tasks: None of the 1 tasks searched" in outcome.out
-    assert "scratch_search: Namespaces that were not searched: 1." in outcome.out
     assert outcome.out.endswith(
+        "→ Other projects have more. "
         "--all searches the tasks and pads of all projects and namespaces.\n"
     )
-    assert set(json.loads(filled("search", "walrus", "--json").out)["hints"]) == {
-        "list_tasks",
-        "scratch_search",
-    }
+    [hint] = json.loads(filled("search", "walrus", "--json").out)["hints"]
+    assert "--all" in hint
     outcome = filled("search", "walrus", "--all")
-    assert "[pending] Feed the walrus" in outcome.out
+    assert "Feed the walrus" in outcome.out
     assert "a walrus in a cell" in outcome.out
     assert "--all" not in outcome.out
+
+
+def test_the_order_is_that_of_desk_search_and_what_lacks_the_word_is_left_out(
+    shell: Shell,
+) -> None:
+    for name in ("table", "store", "index"):
+        text = f"# {name}\n\nto rehash a {name}\n" + "other lines\n" * len(name)
+        (shell.folder / f"{name}.md").write_text(text)
+    (shell.folder / "set.py").write_text("class Set:\n    def rehash(self):\n        pass\n")
+    for tool, given in (
+        ("scratch_create", {"cells": [{"language": "txt", "content": "hello world"}]}),
+        ("note_save", {"text": "Hash tables\n\nwhen to rehash"}),
+        ("add_task", {"title": "Hash tables", "description": "measure a rehash"}),
+    ):
+        assert shell("call", tool, "--json", json.dumps(given)).code == 0
+    told = json.loads(shell("call", "desk_search", "query=rehash", "--json").out)["hits"]
+    found = json.loads(shell("search", "rehash", "--json").out)["hits"]
+    assert [hit["kind"] for hit in found] == [hit["kind"] for hit in told]
+    assert {hit["kind"] for hit in found} == {"file", "note", "task"}
+    names = [hit["where"].split()[-1].partition(":")[0].removeprefix("code/") for hit in found]
+    assert all(name[:8] in hit["uri"] for name, hit in zip(names, told, strict=True))
+    assert len(json.loads(shell("search", "rehash", "--json", "--limit", "2").out)["hits"]) == 2
+    assert "hello" not in shell("search", "rehash").out
+
+
+def test_a_word_that_nothing_has_is_answered_with_the_nearest(filled: Shell) -> None:
+    assert "→ Did you mean water?" in filled("search", "watar").out
 
 
 @pytest.mark.parametrize("words", [[""], [" ", "\t"]])

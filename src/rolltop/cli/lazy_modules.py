@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from rolltop.core.db import bootstrap, encryption, rekey, restore, url
     from rolltop.server import app as server_app
     from rolltop.server import host_check, http, identity
+    from rolltop.toolsets.desk import excerpts
     from rolltop.toolsets.desk import import_export as portable_links
+    from rolltop.toolsets.desk import search as desk_search
     from rolltop.toolsets.notes import import_export as portable_notes
     from rolltop.toolsets.notes.store import notebooks
     from rolltop.toolsets.notes.sync import pull
@@ -41,8 +43,10 @@ else:
     audit = lazy("rolltop.core.audit")
     bootstrap = lazy("rolltop.core.db.bootstrap")
     db = lazy("rolltop.core.db")
+    desk_search = lazy("rolltop.toolsets.desk.search")
     dispatch = lazy("rolltop.core.dispatch")
     encryption = lazy("rolltop.core.db.encryption")
+    excerpts = lazy("rolltop.toolsets.desk.excerpts")
     host_check = lazy("rolltop.server.host_check")
     http = lazy("rolltop.server.http")
     identity = lazy("rolltop.server.identity")

@@ -1,4 +1,4 @@
-"""`rolltop search`: one question to all toolsets that search, answered in one list."""
+"""`rolltop search`: the desk's own search, one line for each hit."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import json
 import re
 import shutil
 import sys
-from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.cli import local_context, options, render
-from rolltop.core.context import ignore_progress
+from rolltop.cli.lazy_modules import asyncio, desk_search, excerpts
+from rolltop.core.addresses import parse_address
+from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.principal import ALL_PROJECTS, Principal
+from rolltop.core.principal import ALL_PROJECTS
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from rolltop.core.context import AppContext
-    from rolltop.core.dispatch import Answer
+    from rolltop.core.fulltext.documents import FoundText
 
 _DEFAULT_LIMIT: Final = 10
 _MAX_LIMIT: Final = 100
@@ -37,22 +38,19 @@ class _Hit(NamedTuple):
     text: str
 
 
-class _SearchTool(NamedTuple):
-    """How a tool is asked, and how its answer's list is read."""
+class _Outcome(NamedTuple):
+    """What a search found, best first; why kinds were not searched; where there may be more."""
 
-    parameter: str
-    """The one that takes the words."""
-    list_name: str
-    read: Callable[[Mapping[str, Any]], _Hit]
-    everywhere: Mapping[str, object]
-    """Arguments that make it search all projects and namespaces."""
+    hits: list[_Hit]
+    failed: Mapping[str, str]
+    hints: list[str]
 
 
 def configure(parser: ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("words", metavar="WORDS", nargs="+", help="words, a name or a question")
     parser.add_argument(
-        "--limit", metavar="N", type=int, default=_DEFAULT_LIMIT, help="at most so many of each"
+        "--limit", metavar="N", type=int, default=_DEFAULT_LIMIT, help="at most so many"
     )
     parser.add_argument("--all", action="store_true", help="in all projects and namespaces")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -62,10 +60,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print what was found, the best of each toolset first; return 1 if no search succeeded.
-
-    Returns 2 for no words.
-    """
+    """Print what was found, best first; return 2 for no words. Raises RolltopError."""
     words = " ".join(arguments.words)
     if not words.strip():
         print("rolltop search: the words are blank", file=sys.stderr)  # noqa: T201  # a complaint
@@ -74,89 +69,60 @@ def run(arguments: Namespace) -> int:
         raise InvalidArgument(
             f"--limit {arguments.limit} is out of range", hint=f"Give 1 to {_MAX_LIMIT}."
         )
-    found: list[list[_Hit]] = []
-    failed: dict[str, dict[str, Any]] = {}
-    hints: dict[str, str] = {}
     with local_context.open_context(options.read_settings(arguments)) as context:
-        for tool in _SEARCHES:
-            if not context.registry.has_tools([tool]):
-                continue
-            given = {"limit": arguments.limit, _SEARCHES[tool].parameter: words}
-            given |= _SEARCHES[tool].everywhere if arguments.all else {}
-            answer = _call(context, tool, given)
-            if answer.is_error:
-                failed[tool] = answer.structured
-            elif hint := _hint(answer.structured):
-                hints[tool] = hint
-            found.append(_read_hits(tool, answer))
-    hits = [hit for hit in chain.from_iterable(zip_longest(*found)) if hit is not None]
+        call = CallContext(context, local_context.local_principal(context), "desk_search", 0)
+        project = ALL_PROJECTS if arguments.all else None
+        found = asyncio.run(_search(call, words, project, arguments.limit))
     if arguments.json:
-        answer = {"hits": [hit._asdict() for hit in hits], "failed": failed, "hints": hints}
+        hits = [hit._asdict() for hit in found.hits]
+        answer = {"hits": hits, "failed": found.failed, "hints": found.hints}
         options.print_line(json.dumps(answer, ensure_ascii=False))
     else:
-        _print_hits(hits, failed)
-        for tool, hint in hints.items():
-            options.print_line(f"{tool}: {render.printable(hint)}")
-        if hints and not arguments.all:
-            options.print_line(f"→ {_ALL_HINT}")
-    return 1 if failed and len(failed) == len(found) else 0
+        _print_hits(found)
+    return 0
 
 
-def _call(app: AppContext, tool: str, given: Mapping[str, object]) -> Answer:
-    registered = app.registry.find(tool, Principal.for_user(""))
-    return local_context.call_tool(app, registered, given, ignore_progress)
+async def _search(call: CallContext, words: str, project: str | None, limit: int) -> _Outcome:
+    """Ask the desk's own search for at most `limit` hits. Raises RolltopError."""
+    query = desk_search.SearchRequest(words, None, project, None, None, None).parse()
+    query = replace(query, limit=max(limit, query.limit))
+    found = await desk_search.rank(call, query)
+    hints: list[str] = []
+    if not found.texts and (near := (await desk_search.nearest_word(call, query)).get("nearest")):
+        hints.append(f"Did you mean {near}?")
+    if project is None:
+        wider = replace(query, kinds=query.kinds - {"file"}, project=ALL_PROJECTS)
+        seen = {one.found.ref for one in found.texts}
+        others = await desk_search.rank(call, wider)
+        if any(one.found.ref not in seen for one in others.texts):
+            hints.append(f"Other projects have more. {_ALL_HINT}")
+    return _Outcome(
+        [_hit(one.found, words) for one in found.texts[:limit]], found.unsearched, hints
+    )
 
 
-def _read_hits(tool: str, answer: Answer) -> list[_Hit]:
-    """Return what one tool found: nothing for an error."""
-    search = _SEARCHES[tool]
-    return [] if answer.is_error else [*map(search.read, answer.structured[search.list_name])]
+def _hit(found: FoundText, words: str) -> _Hit:
+    title = found.title.strip()
+    lines = excerpts.Excerpts(found.text, words).select_lines(excerpts.SIZES[-1])
+    text = lines if title in lines else f"{title}: {lines}" if lines else title
+    if found.ref:
+        return _Hit(found.kind, f"{found.kind} {found.ref}", text)
+    address = parse_address(found.uri)
+    place = ":{}-{}".format(*address.lines) if address.lines else ""
+    return _Hit(found.kind, f"{address.root}/{address.path}{place}", text)
 
 
-def _hint(structured: Mapping[str, Any]) -> str:
-    """Return what a tool says about where it searched; empty for nothing."""
-    others = structured.get("other_projects")
-    left_out = f"Namespaces that were not searched: {others}." if others else ""
-    return structured.get("hint") or structured.get("meta", {}).get("hint") or left_out
-
-
-def _print_hits(hits: list[_Hit], failed: Mapping[str, Mapping[str, Any]]) -> None:
-    places = [render.printable(_SHORT_ID.sub(r"\1", hit.where)) for hit in hits]
+def _print_hits(found: _Outcome) -> None:
+    places = [render.printable(_SHORT_ID.sub(r"\1", hit.where)) for hit in found.hits]
     width = max(map(len, places), default=0)
     columns = shutil.get_terminal_size().columns
-    for hit, place in zip(hits, places, strict=True):
+    for hit, place in zip(found.hits, places, strict=True):
         where = place.ljust(width)
         text = render.one_line(hit.text, max(_MIN_TEXT_WIDTH, columns - width - 2))
         options.print_line(f"{options.paint(where, options.CYAN)}  {text}".rstrip())
-    if not hits:
+    if not found.hits:
         options.print_line("Nothing was found.")
-    for tool, error in failed.items():
-        for line in render.error_lines(error):
-            options.print_line(f"{tool}: {line}")
-
-
-def _file_hit(item: Mapping[str, Any]) -> _Hit:
-    lines = f"{item['line']}-{item['end_line']}"
-    return _Hit("file", f"{item['repo']}/{item['path']}:{lines}", item["preview"])
-
-
-def _note_hit(item: Mapping[str, Any]) -> _Hit:
-    return _Hit("note", f"note {item['id']}", item["title_prev"])
-
-
-def _cell_hit(item: Mapping[str, Any]) -> _Hit:
-    cell = f" cell {item['cell_id']}" if item.get("cell_id") else ""
-    return _Hit("pad", f"pad {item['scratch_id']}{cell}", item["snippet"])
-
-
-def _task_hit(item: Mapping[str, Any]) -> _Hit:
-    return _Hit("task", f"task {item['task_id']}", f"[{item['status']}] {item['title']}")
-
-
-_SEARCHES: Final = {
-    "repo_smart_search": _SearchTool("query", "result", _file_hit, {}),
-    "note_list": _SearchTool("q", "items", _note_hit, {}),
-    "scratch_search": _SearchTool("query", "hits", _cell_hit, {"namespaces": [ALL_PROJECTS]}),
-    "list_tasks": _SearchTool("q", "data", _task_hit, {"project": ALL_PROJECTS}),
-}
-"""Each tool that searches."""
+    for kind, why in sorted(found.failed.items()):
+        options.print_line(f"{kind}: {render.printable(why)}")
+    for hint in found.hints:
+        options.print_line(f"→ {render.printable(hint)}")
