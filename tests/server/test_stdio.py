@@ -421,7 +421,7 @@ def test_what_needs_no_store_is_answered_while_it_is_out_of_reach(tmp_path: Path
         resource = server.request("resources/read", {"uri": "rolltop://file/docs/a.md"})
         assert "The storm." in resource["result"]["contents"][0]["text"]
         typed = {"name": "path", "value": ""}
-        known = {"type": "ref/resource", "uri": "rolltop://file/{repo}/{+path}{#lines}"}
+        known = {"type": "ref/resource", "uri": "rolltop://file/{root}/{+path}{#lines}"}
         completed = server.request("completion/complete", {"ref": known, "argument": typed})
         assert "error" not in completed
 

@@ -29,7 +29,7 @@ TEMPLATES: Final[dict[Kind, str]] = {
     "pad": f"{SCHEME}pad/{{id}}",
     "cell": f"{SCHEME}cell/{{id}}",
     "task": f"{SCHEME}task/{{id}}",
-    "file": f"{SCHEME}file/{{repo}}/{{+path}}{{#lines}}",
+    "file": f"{SCHEME}file/{{root}}/{{+path}}{{#lines}}",
     "section": f"{SCHEME}section/{{root}}/{{+path}}{{#id}}",
 }
 """The addresses that are resources too, as templates."""

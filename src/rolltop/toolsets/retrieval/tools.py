@@ -131,9 +131,9 @@ async def repo_list_dir(
 
 async def read_resource(call: CallContext, **variables: str) -> ResourceContents:
     """Read a file, or some of its lines."""
-    repo, path, lines = variables["repo"], variables["path"], variables.get("lines", "")
+    root, path, lines = variables["root"], variables["path"], variables.get("lines", "")
     return await call.run_in_thread(
-        file_lines.resource_contents, call, root_lookup.CallTimer(), repo, path, lines
+        file_lines.resource_contents, call, root_lookup.CallTimer(), root, path, lines
     )
 
 

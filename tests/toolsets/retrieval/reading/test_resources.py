@@ -93,24 +93,24 @@ def test_completion_shows_nothing_that_is_not_listed(forest: Forest, prefix: str
     forest.put("docs/.hidden", "x")
     forest.put("docs/a", "x")
     (forest.top / "docs" / "out").symlink_to(forest.top)
-    assert complete(forest, "path", prefix, repo="docs") == []
+    assert complete(forest, "path", prefix, root="docs") == []
 
 
-def test_completion_goes_from_repo_to_path(forest: Forest) -> None:
+def test_completion_goes_from_root_to_path(forest: Forest) -> None:
     for name in ("docs/guides/one.md", "docs/guides/two.md", "docs/other.md"):
         forest.put(name, "x\n")
-    assert complete(forest, "repo", "d") == ["docs"]
-    assert complete(forest, "repo", "") == ["docs", "code"]
-    assert complete(forest, "path", "guides/", repo="docs") == ["guides/one.md", "guides/two.md"]
-    assert complete(forest, "path", "guides/t", repo="docs") == ["guides/two.md"]
-    assert complete(forest, "path", "", repo="nowhere") == []
-    assert complete(forest, "lines", "", repo="docs", path="other.md") == []
+    assert complete(forest, "root", "d") == ["docs"]
+    assert complete(forest, "root", "") == ["docs", "code"]
+    assert complete(forest, "path", "guides/", root="docs") == ["guides/one.md", "guides/two.md"]
+    assert complete(forest, "path", "guides/t", root="docs") == ["guides/two.md"]
+    assert complete(forest, "path", "", root="nowhere") == []
+    assert complete(forest, "lines", "", root="docs", path="other.md") == []
 
 
 def test_completion_is_bounded(forest: Forest) -> None:
     for n in range(150):
         forest.put(f"docs/{n:03}.md", "x\n")
-    assert len(complete(forest, "path", "", repo="docs")) == 100
+    assert len(complete(forest, "path", "", root="docs")) == 100
 
 
 def test_the_prompt_holds_the_question_and_names_its_tools() -> None:

@@ -84,7 +84,7 @@ def test_further_roots_come_from_the_configuration(shell: Shell) -> None:
 def test_a_server_answers_calls_resources_completions_and_the_prompt(tmp_path: Path) -> None:
     (tmp_path / "code" / "src").mkdir(parents=True)
     (tmp_path / "code" / "src" / "a b.py").write_text("one\ntwo needles\nthree\n")
-    template = "rolltop://file/{repo}/{+path}{#lines}"
+    template = "rolltop://file/{root}/{+path}{#lines}"
     address = "rolltop://file/code/src/a%20b.py"
     found, templates, whole, part, missing, outside, completed, prompt = over_stdio(
         tmp_path,
@@ -99,13 +99,15 @@ def test_a_server_answers_calls_resources_completions_and_the_prompt(tmp_path: P
             {
                 "ref": {"type": "ref/resource", "uri": template},
                 "argument": {"name": "path", "value": "src/"},
-                "context": {"arguments": {"repo": "code"}},
+                "context": {"arguments": {"root": "code"}},
             },
         ),
         ("prompts/get", {"name": "answer_from_files", "arguments": {"question": "why?"}}),
     )
     assert [hit["line"] for hit in found["structuredContent"]["result"]] == [2]
-    assert template in [each["uriTemplate"] for each in templates["resourceTemplates"]]
+    listed = [each["uriTemplate"] for each in templates["resourceTemplates"]]
+    assert template in listed
+    assert not any("{repo}" in one for one in listed)  # sections name it root, too
     assert whole["contents"][0]["text"] == "one\ntwo needles\nthree\n"
     assert part["contents"][0]["text"] == "two needles\nthree\n"
     for refused in (missing, outside):

@@ -125,11 +125,11 @@ def list_directory(
 
 
 def complete(app: AppContext, variable: str, prefix: str, context: Mapping[str, str]) -> list[str]:
-    """List the values of a file resource's `repo` or `path` that start with `prefix`, in order."""
+    """List the values of a file resource's `root` or `path` that start with `prefix`, in order."""
     roots = app.roots
-    if variable == "repo":
+    if variable == "root":
         return [root.name for root in roots.named if root.name.startswith(prefix)]
-    root = roots.find_root(context.get("repo", ""))
+    root = roots.find_root(context.get("root", ""))
     if root is None or variable != "path":
         return []
     files = islice(roots.walk(root, under=prefix.rpartition("/")[0]), _MAX_WALKED)
