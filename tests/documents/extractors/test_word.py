@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -59,6 +60,19 @@ def packed(body: str, *, notes: str = "", name: str = _BODY) -> bytes:
         if notes:
             changed.writestr("word/notes.xml", f"<w:footnotes {_W}>{notes}</w:footnotes>")
     return made.getvalue()
+
+
+def edited(name: str, pattern: str, text: str) -> str:
+    """Return the text of a Word document in one part of which something is replaced."""
+    made, body = io.BytesIO(), paragraph(run("Kept."))
+    with ZipFile(io.BytesIO(packed(body))) as given, ZipFile(made, "w") as changed:
+        for part in given.namelist():
+            content = given.read(part)
+            if part == name:
+                content, count = re.subn(pattern.encode(), text.encode(), content)
+                assert count
+            changed.writestr(part, content)
+    return read_document(made.getvalue(), Path("a.docx")).text
 
 
 def text_of(body: str, *, notes: str = "", name: str = _BODY) -> str:
@@ -208,3 +222,26 @@ def test_templates_and_documents_with_macros_are_read(kind: str) -> None:
             usual = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document"
             changed.writestr(part, given.read(part).replace(usual + b".main+xml", kind.encode()))
     assert read_document(made.getvalue(), Path("a.docm")).text == "Kept.\n"
+
+
+@pytest.mark.parametrize("styles", [' w:default="1"', r"(?s)<w:style .*</w:style>"])
+def test_a_document_without_a_default_style_is_read(styles: str) -> None:
+    assert edited("word/styles.xml", styles, "") == "Kept.\n"
+
+
+def test_a_document_without_a_body_is_empty() -> None:
+    assert edited(_BODY, r"(?s)<w:body>.*</w:body>", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("word/_rels/document.xml.rels", ""), ("_rels/.rels", ""),
+     ("word/_rels/document.xml.rels", "#_Toc1"), ("word/_rels/document.xml.rels", "../NULL")],
+)  # fmt: skip
+def test_a_relation_to_a_part_that_is_not_there_hides_no_text(name: str, end: str) -> None:
+    relation = f'<Relationship Id="n" Type="{_RELATIONS}/image" Target="{end or "/media/a.png"}"/>'
+    assert edited(name, "</Relationships>", f"{relation}</Relationships>") == "Kept.\n"
+
+
+def test_a_document_of_one_part_is_read() -> None:
+    assert edited("word/_rels/document.xml.rels", "<Relationship .*/>", "") == "Kept.\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -26,6 +27,7 @@ _HEADING_STYLE: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _LIST_STYLE: Final = re.compile(r"list (?:bullet|number|paragraph)\s*(\d?)|compact$", re.IGNORECASE)
 _OUTLINE_LEVEL: Final = "./w:pPr/w:outlineLvl/@w:val"
 _MAX_NESTING: Final = 8
+_RELATIONS: Final = ".rels"
 WORD_BODY: Final = re.compile(r"word/document\d*\.xml")
 """The name of the part with a Word document's text; some programs number it."""
 PRESENTATION: Final = re.compile(r"ppt/presentation\d*\.xml")
@@ -89,9 +91,10 @@ def render_docx(data: bytes) -> ExtractedText:
         main = import_module("docx.parts.document").DocumentPart
         import_module("docx.opc.part").PartFactory.part_type_for |= dict.fromkeys(_WORD_TYPES, main)
         package = import_module("docx.package").Package
-        document: Any = package.open(io.BytesIO(data)).main_document_part.document
+        document: Any = package.open(_drop_dangling(data)).main_document_part.document
         find_style = _style_finder(document)
-        for block in _nearest(document.element.body, _PARAGRAPH, _TABLE):
+        body = document.element.body
+        for block in () if body is None else _nearest(body, _PARAGRAPH, _TABLE):
             _add_block(builder, find_style, block)
         for mark, text in _notes(document.part):
             builder.add_block(f"{mark}: {text}")
@@ -106,6 +109,29 @@ def _check_paragraphs(data: bytes) -> None:
         raise document_too_large(
             f"The Word file unpacks to more than {MAX_PARAGRAPHS:,} paragraphs"
         )
+
+
+def _drop_dangling(data: bytes) -> io.BytesIO:
+    """Return the file without relations to parts that it lacks: Word ignores them."""
+    library: Any = import_module("docx.opc.oxml")
+    file = io.BytesIO(data)
+    with ZipFile(file, "a") as archive:
+        names = frozenset(archive.namelist())
+        for name in sorted(name for name in names if name.endswith(_RELATIONS)):
+            folder = f"/{name}".removesuffix(posixpath.basename(name))[: -len("_rels/")]
+            relations = library.parse_xml(archive.read(name))
+            dangling = [
+                relation
+                for relation in relations.Relationship_lst
+                if relation.target_mode != "External"
+                and posixpath.normpath(posixpath.join(folder, relation.target_ref))[1:] not in names
+            ]
+            for relation in dangling:
+                relations.remove(relation)
+            if dangling:
+                del archive.NameToInfo[name]  # the last part of a name is the one that is read
+                archive.writestr(name, library.serialize_part_xml(relations))
+    return file
 
 
 def _walk(parent: Any, *events: str) -> Any:  # noqa: ANN401  # of an optional library
@@ -167,6 +193,8 @@ def _style_finder(document: Any) -> Callable[[str | None], _ParagraphStyle]:  # 
     @cache
     def find(style_id: str | None) -> _ParagraphStyle:
         style = document.part.get_style(style_id, WD_STYLE_TYPE.PARAGRAPH)
+        if style is None:  # the document names none, and has none by default
+            return _ParagraphStyle("", 0, is_heading=False)
         name = str(style.name or "")
         found = _HEADING_STYLE.match(name)
         named = int(found.group(1)) if found else int(name.lower() == "title")
