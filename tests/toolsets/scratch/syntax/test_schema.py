@@ -59,6 +59,28 @@ def test_members_that_are_not_allowed_are_named(
     assert error.details["keyword"] in {"additionalProperties", "unevaluatedProperties"}
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"name": 1}', ["has members that are not allowed: name"]),
+        ('{"a": {"name": 1}}', ["has members that are not allowed: name"]),
+        ('{"name": 1, "z": 2}', ["has members that are not allowed: name, z"]),
+        ('{"z": 1}', ["has members that are not allowed: z", 'lacks the member "name"']),
+        ('{"n": 1}', ['lacks the member "name"']),
+        ('{"name": "\\ud800"}', ["has members that are not allowed: name"]),
+    ],
+)
+def test_no_member_is_called_missing_that_is_there(content: str, said: list[str]) -> None:
+    closed = {
+        "required": ["name"],
+        "properties": {"n": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    inside = {"properties": {"a": closed}, "required": ["a"]}
+    errors = checked(content, inside if '"a"' in content else closed).errors
+    assert sorted(one.message.partition(" ")[2].removeprefix("document ") for one in errors) == said
+
+
 def test_a_member_that_is_called_as_a_keyword_is_not_one() -> None:
     schema = {"properties": {"additionalProperties": False}}
     (error,) = checked('{"additionalProperties": {"one": 1}}', schema).errors

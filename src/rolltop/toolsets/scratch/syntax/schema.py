@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from itertools import islice
+from itertools import filterfalse, islice
 from operator import getitem
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -112,9 +112,9 @@ class CompiledSchema:
     def errors(self, value: Any) -> Iterable[Any]:  # noqa: ANN401  # any JSON value
         """Yield the library's errors for one value."""
         try:
-            yield from self._validator.iter_errors(value)
+            yield from filterfalse(_is_false, self._validator.iter_errors(value))
         except UnicodeEncodeError:
-            yield from self._validator.iter_errors(_storable(value))
+            yield from filterfalse(_is_false, self._validator.iter_errors(_storable(value)))
         except ValueError:
             # The engine found an error but cannot show a value nested so deeply.
             if not self._validator.is_valid(value):
@@ -358,6 +358,16 @@ def _storable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     if is_object(value):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return value
+
+
+def _is_false(error: Any) -> bool:  # noqa: ANN401  # the library's error
+    """Whether the engine calls a member missing that is there.
+
+    It does where the one name required is of no member that `properties` lists, and others are not
+    allowed: of which there is an error of its own.
+    """
+    kind = error.kind
+    return kind.name == "required" and kind.as_dict()["property"] in error.instance
 
 
 def is_undecided(error: Any) -> bool:  # noqa: ANN401  # the library's error
