@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from rolltop.toolsets.scratch.syntax.checker import check_cell
 from rolltop.toolsets.scratch.syntax.results import CheckRequest
@@ -31,6 +32,46 @@ def codes(content: str, **more: Any) -> list[tuple[str, int, int]]:
 )
 def test_errors_have_places(text: str, expected: tuple[str, int, int]) -> None:
     assert codes(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("\ta: 1", (1, 1)),
+        (" \ta: 1\n", (1, 2)),
+        ("\t- a", (1, 1)),
+        ("\t? a", (1, 1)),
+        ("\t[a]: 1", (1, 1)),
+        ("\t&x a: 1", (1, 1)),
+        ("# c\n\n\ta: 1\n", (3, 1)),
+        ("a: 1\n---\n  \tb: 1\n", (3, 3)),
+        ("-\ta: 1", (1, 2)),
+        ("- a\n- \tb: 1\n", (2, 3)),
+        ("a:\n\tb: 1\n", (2, 2)),
+    ],
+)
+def test_a_tab_is_no_indentation(text: str, place: tuple[int, int]) -> None:
+    with pytest.raises(yaml.YAMLError):
+        list(yaml.compose_all(text))
+    assert codes(text) == [("YAML_SYNTAX", *place)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\t[a,\n\tb]",
+        "\ta\n\tb",
+        "\t|\n a",
+        "\t!!map\n a: 1",
+        "-\ta\n-\t\n  b: 1\n",
+        "\t# c\na:\tb\n\t\nc: \td\n",
+        "a: |\n  all:\n  \tgcc: x\n",
+        "a: |\n \t\tx\n \ty: 1\n",
+        'a: "b\n  \tc: d"\n',
+    ],
+)
+def test_a_tab_separates_what_is_no_block_collection(text: str) -> None:
+    assert codes(text) == []
 
 
 def test_no_object_is_made_of_a_tag() -> None:

@@ -37,6 +37,8 @@ _UNPRINTABLE: Final = re.compile(
 _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
 _NAMED_TAG: Final = re.compile(r"!![\w:/.-]+")
 _TAB_AFTER_KEY: Final = re.compile(r"^([ -]*+[\w.][\w.-]*+:)\t", re.MULTILINE)
+_LEADING_TAB: Final = re.compile(r"^[ ?:-]*+\t", re.MULTILINE)
+_INDENTING_TAB: Final = "Tabs disallowed within this context (block indentation)"
 # A type of YAML 1.1 that yaml-rs does not have; its values are texts to a schema anyway.
 _TIMESTAMP: Final = re.compile(r"(?<![^\s\[{,])!!timestamp(?=\s)")
 _NO_SPACE: Final = "must be followed by a valid YAML whitespace"
@@ -69,18 +71,25 @@ def check(content: str, _language: str) -> SyntaxResult:
         return SyntaxResult(errors=[refused])
     text = content.removeprefix("\ufeff")
     try:
-        try:
-            return _read(text)
-        except yaml_rs.YAMLDecodeError as error:
-            # YAML lets a tab stand between a key and its value; yaml-rs does not.
-            gap, instead = _TAB_AFTER_KEY, r"\1 "
-            if "'!!timestamp'" in str(error):
-                gap, instead = _TIMESTAMP, "!!str".ljust(len("!!timestamp"))
-            elif _NO_SPACE not in str(error):
-                raise
-            return _read(gap.sub(instead, text))
+        syntax = _read_leniently(text)
     except yaml_rs.YAMLDecodeError as error:
         return SyntaxResult(errors=[_diagnostic(error, content)])
+    refused = _find_indenting_tab(text)
+    return SyntaxResult(errors=[refused]) if refused else syntax
+
+
+def _read_leniently(text: str) -> SyntaxResult:
+    """Read the documents, of YAML too that yaml-rs refuses. Raises its error for another text."""
+    try:
+        return _read(text)
+    except yaml_rs.YAMLDecodeError as error:
+        # YAML lets a tab stand between a key and its value; yaml-rs does not.
+        gap, instead = _TAB_AFTER_KEY, r"\1 "
+        if "'!!timestamp'" in str(error):
+            gap, instead = _TIMESTAMP, "!!str".ljust(len("!!timestamp"))
+        elif _NO_SPACE not in str(error):
+            raise
+        return _read(gap.sub(instead, text))
 
 
 def _read(text: str) -> SyntaxResult:
@@ -169,6 +178,29 @@ def _find_unprintable(content: str) -> Diagnostic | None:
     nested = _BLOCK_NESTING.search(content)
     if nested is not None:
         return Diagnostic("Nested too deeply", "YAML_TOO_DEEP", *position_at(content, nested.end()))
+    return None
+
+
+def _find_indenting_tab(text: str) -> Diagnostic | None:
+    """Find a tab before a block collection on its line, which yaml-rs takes for indentation.
+
+    libyaml, which takes tabs there for nothing, tells where collections begin once they are spaces.
+    """
+    if not _LEADING_TAB.search(text):
+        return None
+    event: Any  # as above
+    with suppress(yaml.YAMLError):
+        for event in yaml.parse(text.replace("\t", " "), Loader=yaml.CSafeLoader):
+            # One with a tag or an anchor of its own begins there, and its members on another line.
+            is_collection = _KINDS.get(event.__class__) in {"mapping", "sequence"}
+            if not is_collection or event.flow_style or event.tag or event.anchor:
+                continue
+            at = begin = event.start_mark.index
+            while begin and text[begin - 1] in " \t":
+                begin -= 1
+            tab = text.find("\t", begin, at)
+            if tab >= 0:
+                return Diagnostic(_INDENTING_TAB, "YAML_SYNTAX", *position_at(text, tab))
     return None
 
 
