@@ -49,7 +49,7 @@ WRONG: dict[str, Any] = {
     "integer": "five",
     "number": "[5]",
     "boolean": "yes",
-    "array": "a, b",
+    "array": "{'a'}",
     "object": [],
 }
 

@@ -10,6 +10,7 @@ from rolltop.cli import local_context, options, render
 from rolltop.cli.lazy_modules import dispatch, tool_schema
 from rolltop.cli.progress_bar import ProgressBar
 from rolltop.core import argument_names
+from rolltop.core.argument_values import ValueReader
 from rolltop.core.principal import Principal
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from rolltop.core.dispatch import RegisteredTool
 
 _EPILOG: Final = (
-    "A value is taken as text where the parameter is a text, and read as JSON elsewhere."
+    "A value is taken as text where the parameter is a text, and read as JSON elsewhere;"
+    " a list may be written with commas: tags=bug,urgent."
     " Exit code: 0 done, 1 the tool answered an error, 2 wrong usage."
 )
 
@@ -99,13 +101,17 @@ def _parse_value(name: str, text: str, schema: Mapping[str, Any]) -> object:
     part = _parameter(name, schema)
     if part is not None and _is_text(part, schema):
         return text
+    is_list = part is not None and part.get("type") == "array"
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        if part is None:
-            return text
+        if part is None or is_list:
+            return text  # which the tool reads
+        if (read := ValueReader().from_text(text, dict(part))) != text:
+            return read
         allowed = tool_schema.describe_schema(part, dict(schema))
         raise UsageError(f"{name}={text} is no JSON; {name} is {allowed}.") from None
+    return text if is_list and isinstance(value, str | int | float) else value
 
 
 def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -25,6 +24,7 @@ from rolltop.core.argument_names import (
     canonical_names,
     suggest_field,
 )
+from rolltop.core.argument_values import UnreadableValue, ValueReader, list_hint
 from rolltop.core.errors import InvalidArgument, InvalidText
 from rolltop.core.tool_schema import (
     describe_schema,
@@ -35,11 +35,6 @@ from rolltop.core.tool_schema import (
 from rolltop.core.tools import MISSING, TYPE, VALUE, Alias, JsonObject, Tool
 
 _MAX_PREVIEW_CHARACTERS = 60
-_MAX_DEPTH = 100
-_MAX_JSON_VALUES = 50_000
-"""Values and levels that JSON text in arguments may have, as many as a message itself."""
-_MAX_ENTRIES = 15_000
-"""Of a list whose entries are checked one by one: more take too long, and no tool means so many."""
 _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
 
 
@@ -223,7 +218,7 @@ class Parameters:
         """
         if not isinstance(given, dict):
             raise self._error(f"arguments must be an object; got {value_preview(given)}")
-        reader = _ValueReader()
+        reader = ValueReader()
         try:
             sent = self._adapt(cast("dict[str, Any]", given), reader)
             arguments = self._read_values(self._canonicalize_names(sent), reader)
@@ -237,7 +232,7 @@ class Parameters:
         self._check_action(arguments)
         return arguments
 
-    def _adapt(self, given: dict[str, Any], reader: _ValueReader) -> dict[str, Any]:
+    def _adapt(self, given: dict[str, Any], reader: ValueReader) -> dict[str, Any]:
         """Return the arguments as the tool adapts them, which sees no JSON text of its objects."""
         if self._tool.adapt is None:
             return given
@@ -255,7 +250,7 @@ class Parameters:
         """Read a parameter. Raises InvalidArgument."""
         try:
             return read()
-        except _Unreadable as failure:
+        except UnreadableValue as failure:
             fault = self._tool.argument_errors.get(name)
             code = fault.code if fault and VALUE in fault.when else None
             raise self._error(f"{name} {failure}", code=code, name=name) from None
@@ -272,7 +267,7 @@ class Parameters:
                 arguments[own] = value
         return arguments
 
-    def _read_values(self, named: Mapping[str, Any], reader: _ValueReader) -> dict[str, Any]:
+    def _read_values(self, named: Mapping[str, Any], reader: ValueReader) -> dict[str, Any]:
         """Return the values in the types that are declared, empty ones of optional ones left out.
 
         Raises RecursionError: they are nested too deeply.
@@ -284,7 +279,7 @@ class Parameters:
             if value == "" and optional and name not in self._tool.blank_values:
                 continue
             arguments[name] = _read_id(
-                name, self._read(name, partial(reader.read, value, declared[name]))
+                name, self._read(name, partial(reader.read, value, declared[name], name))
             )
         return arguments
 
@@ -347,7 +342,9 @@ class Parameters:
             message = f"Unknown field {value_preview(field)} of {place}{guess}"
         if fault and kind in fault.when:
             code, message = fault.code, fault.message or message
-        return self._error(message, code=code, name=name)
+        example = list_hint(detail["input"], part)
+        hint = f"Send {place} as {example}." if example else ""
+        return self._error(message, code=code, hint=hint, name=name)
 
     def _locate(self, steps: Sequence[str | int]) -> tuple[str, JsonObject]:
         """Return how a caller writes the way to a part of an argument, and the part's schema."""
@@ -377,109 +374,6 @@ class Parameters:
         return InvalidArgument(message, code=code or self._code, hint=hint)
 
 
-class _Unreadable(ValueError):
-    """A value that no argument may hold; the text says why."""
-
-
-class _ValueReader:
-    """Reads the arguments of one call as their schema means them.
-
-    Some hosts and models send what is no text as text: "5", "true", a list or an object as JSON;
-    and one value for a list of one. Nothing else is changed; what does not fit is left for the
-    check to refuse.
-    """
-
-    def __init__(self) -> None:
-        self._json_values = 0
-
-    def read(self, value: Any, part: JsonObject, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value
-        """Return the value as the part of the schema wants it.
-
-        Raises:
-            _Unreadable: a number in it is not finite, or it is too large for JSON text.
-            RecursionError: it is nested too deeply.
-
-        """
-        if depth > _MAX_DEPTH:
-            raise RecursionError
-        if isinstance(value, str):
-            value = self.from_text(value, part)
-        if part.get("type") == "array" and not isinstance(value, list):
-            value = self._list_one(value, part.get("items", {}))
-        if isinstance(value, float):
-            return _read_number(value, part)
-        if isinstance(value, list):
-            items = _alternative(part, "array").get("items", {})
-            entries = cast("list[Any]", value)
-            if items and len(entries) > _MAX_ENTRIES:
-                raise _Unreadable(
-                    f"holds a list of {len(entries)} entries; at most {_MAX_ENTRIES} are taken"
-                )
-            return [self.read(entry, items, depth + 1) for entry in entries]
-        if isinstance(value, dict):
-            whole = _alternative(part, "object")
-            return self._read_object(cast("dict[str, Any]", value), whole, depth + 1)
-        return value
-
-    def _list_one(self, value: object, items: JsonObject) -> object:
-        """Return a list of the value where it can only be meant as its one entry."""
-        kind = items.get("type")
-        if isinstance(value, str) and kind != "string":
-            value = self.from_text(value, items)
-        if isinstance(value, str):
-            plain = value.strip() and not _SEVERAL.search(_BRACES.sub("", value))
-            return [value] if plain and kind == "string" else value
-        fits = isinstance(value, _JSON_TYPES.get(str(kind), ()))
-        return [value] if fits and not isinstance(value, bool) else value
-
-    def _read_object(self, given: dict[str, Any], part: JsonObject, depth: int) -> JsonObject:
-        fields: dict[str, JsonObject] = part.get("properties", {})
-        required = part.get("required", ())
-        values: JsonObject = {}
-        for name, value in given.items():
-            own = name
-            if fields and name not in fields:
-                meant = canonical_names(name, fields, FIELD_SYNONYMS)
-                own = next((one for one in meant if one not in given), name)
-            if own in fields and own not in required and _is_left_out(own, value, fields[own]):
-                continue
-            values[own if own not in values else name] = self.read(
-                value, fields.get(own, {}), depth
-            )
-        return values
-
-    def from_text(self, text: str, part: JsonObject) -> Any:  # noqa: ANN401  # any JSON value
-        """Return what a text stands for where a text is not what is asked for."""
-        kinds = [choice.get("type", "string") for choice in part.get("anyOf", [part])]
-        if "string" in kinds:
-            return text
-        if "boolean" in kinds and text.strip().lower() in {"true", "false"}:
-            return text.strip().lower() == "true"
-        begin = text.lstrip()[:1]
-        wanted = next((kind for kind in kinds if begin in _JSON_BEGINS.get(kind, ())), None)
-        if wanted is None:
-            return text
-        self._json_values += sum(map(text.count, ",[{"))
-        if self._json_values > _MAX_JSON_VALUES:
-            raise _Unreadable("is too large for JSON text: send it as a value of its own type")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return text
-        fits = isinstance(value, _JSON_TYPES[wanted]) and not isinstance(value, bool)
-        return value if fits else text
-
-
-_SEVERAL: Final = re.compile(r"""^\s*(?:\[|\{\s*["']|(["']).*\1\s*$)|[,;\n]""")
-"""A text that may be meant as a list, in JSON or in a notation of somebody's own."""
-_BRACES: Final = re.compile(r"\{[^{}\"']*\}")
-"""The alternatives of a glob, whose commas separate no entries."""
-_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "integer": (int, float),
-    "number": (int, float),
-    "array": (list,),
-    "object": (dict,),
-}
 _ADDRESS: Final = re.compile(r"rolltop://([a-z]+)/((?:[\w.~-]|%[0-9a-f]{2})+)", re.IGNORECASE)
 _ADDRESSED: Mapping[str, str] = {
     "id": "note",
@@ -488,11 +382,6 @@ _ADDRESSED: Mapping[str, str] = {
     **dict.fromkeys(("task_id", "parent_id", "blocked_by"), "task"),
 }
 """Parameters for ids, with the kind of things whose address is taken for its id."""
-_JSON_BEGINS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(("integer", "number"), frozenset("-0123456789")),
-    "array": frozenset("["),
-    "object": frozenset("{"),
-}
 
 
 def _read_id(name: str, value: Any) -> Any:  # noqa: ANN401  # a parameter's value
@@ -504,26 +393,6 @@ def _read_id(name: str, value: Any) -> Any:  # noqa: ANN401  # a parameter's val
     found = _ADDRESS.fullmatch(value.strip()) if isinstance(value, str) else None
     is_asked_for = found is not None and found[1].lower() == _ADDRESSED[name]
     return unquote(found[2]) if found is not None and is_asked_for else value
-
-
-def _read_number(value: float, part: JsonObject) -> float:
-    """Return a whole number as an integer where one is asked for: 5.0 is one in JSON."""
-    if part.get("type") == "integer" and value.is_integer():
-        return int(value)
-    if not math.isfinite(value) and part.get("type") not in {"integer", "number"}:
-        raise _Unreadable(f"holds {value_preview(value)}, which is no number of JSON")
-    return value
-
-
-def _is_left_out(name: str, value: object, part: JsonObject) -> bool:
-    """Return whether a field that is optional holds nothing; a text may be empty, no id is."""
-    is_text = part.get("type") == "string" and not name.endswith("id")
-    return value is None or (value == "" and not is_text)
-
-
-def _alternative(part: JsonObject, kind: str) -> JsonObject:
-    """Return the one of a part's alternatives that has the type, the part where it has none."""
-    return next((choice for choice in part.get("anyOf", ()) if choice.get("type") == kind), part)
 
 
 @lru_cache(maxsize=_MODEL_CACHE_SIZE)
