@@ -16,7 +16,7 @@ from . import c_macros, grammar_gaps, tree_sitter_check
 from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult, position_at_byte, syntax_error
 
 _DIRECTIVE: Final = re.compile(
-    r"[ \t\ufeff]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.DOTALL
+    r"[ \t\ufeff]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(.*)", re.DOTALL
 )
 _GOES_ON: Final = "\v\\\n"  # the end of a line inside a comment
 _ANY_DIRECTIVE: Final = re.compile(r"[ \t\ufeff]*#[ \t]*(?:[a-z]{4,15}\b|\d|$|!)", re.MULTILINE)
@@ -36,6 +36,7 @@ _MODULE_DIRECTIVE: Final = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _EXPORT: Final = re.compile(r"\bexport\b(?=\s*\{|\s+[A-Za-z_\[:])")
+_EMBED: Final = re.compile(r"^[ \t]*#[ \t]*embed\b[^\n]*", re.MULTILINE)
 _GRAMMAR_CHOICES: Final = {
     "c": ("c",),
     "h": ("c", "cpp"),
@@ -73,7 +74,7 @@ def check(content: str, language: str) -> SyntaxResult:
     if unbalanced is not None:
         return SyntaxResult([unbalanced], by="grammar")
     found = tree_sitter_check.check(content, language)
-    if found.errors and (plain := _without_modules(content, language)) != content:
+    if found.errors and (plain := _without_new_directives(content, language)) != content:
         content, found = plain, tree_sitter_check.check(plain, language)
     readings = _read_as_cs(content) if language == "cs" else _read_without_macros(content, language)
     for errors in readings if found.errors else ():
@@ -157,8 +158,9 @@ def _first_alone(plain: str) -> Diagnostic | None:
     return syntax_error("'#if' is never closed", opened[-1][1]) if opened else None
 
 
-def _without_modules(content: str, language: str) -> str:
-    """Blank the directives of C++20's modules and, in an interface, `export`."""
+def _without_new_directives(content: str, language: str) -> str:
+    """Blank the directives of C++20's modules, `export` in an interface, and C23's `#embed`."""
+    content = _EMBED.sub(lambda one: "0".ljust(len(one.group())), content)
     if language not in ("cpp", "hpp"):
         return content
     is_interface = any(one.group(1) for one in _MODULE_DIRECTIVE.finditer(content))

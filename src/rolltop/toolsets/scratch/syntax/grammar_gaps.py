@@ -18,9 +18,21 @@ _ARGUMENTS: Final = (
     ),
     (r"(?<=[(,])(\s{0,99})(?:struct|union|enum)\s+(\w+)[\s*]{0,99}(?=[,)])", r"\1\2"),
 )
-_C: Final = (
+_GNU: Final = (
     (r"\bgoto\s*\*[^;]{0,500}", "goto x"),
     (r"(?<=\bcase)([^:;?.]{1,200})\.\.\.[^:;]{0,200}", r"\1"),
+)
+# Of both languages.
+_BOTH: Final = (
+    (r"\[\[[^\[\]]*\]\]", ""),
+    (r"\b(?:_Complex|_Imaginary|__complex__|__complex)\b", "long"),
+    (r'\b_Pragma\s*\(\s*L?"(?:[^"\\\n]|\\.)*"\s*\)', ""),
+    (r"(?<=[;{}:])(\s{0,99})[A-Za-z_]\w{0,99}\s{0,9}:(?=\s*\})", r"\1"),  # at a block's end
+)
+_GOES_ON_AS_TYPE: Final = r"\s*(?:[\w*)]|:(?!:)|\(\s*\*|\[[^\[\]]*\]\s*\)\s*\{)"
+_C: Final = (
+    *_GNU,
+    *_BOTH,
     (
         r"(?<=[;{}])(\s{0,99})(?:unsigned\s{1,9})?\w{3,20}\s{0,9}:\s{0,9}\w{1,20}\s{0,9}(?=[;,])",
         r"\1T x",
@@ -30,17 +42,43 @@ _C: Final = (
     (r"\b_BitInt\s*\([^()]*\)", "int"),
     (r"\bauto(?=\s+\w+\s*=)", "int"),
     (r"\b_(?:Thread_local|Noreturn)\b|\b_Alignas\s*\([^()]*\)", ""),
-    (r"(\benum\s+\w+)\s*:\s*\w[\w\s]*(?=\{)", r"\1"),
+    (r"(\benum(?:\s+\w+)?)\s*:\s*[A-Za-z_][\w\s]*(?=[{;])", r"\1"),
+    # `complex` of <complex.h>, where it can be no name
+    (r"\b(?:complex|imaginary)(?=\s+(?:long\s+|const\s+)?(?:float|double|long)\b)", ""),
+    (
+        rf"(\b(?:float|double|long)\s+(?:const\s+)?)(?:complex|imaginary)\b(?={_GOES_ON_AS_TYPE})",
+        r"\1",
+    ),
+    (r"(?<![\w.'])(\d[\d.']*(?:[eE][-+]?\d+)?[fFlL]?)[ij][fFlL]?\b", r"\1"),  # GNU's `2.0i`
+    (r"(\(\s*)(?:static|constexpr|register)\s+(?=[\w\s*]{1,99}(?:\[[^\]]*\]\s*)?\)\s*\{)", r"\1"),
+    (
+        r"(\b(?:struct|union)\b[^;{}()]{0,200}\{[^{}]{0,2000}?)\b_?[Ss]tatic_assert\b(?=\s*\()",
+        r"\1int x:",
+    ),
     (r"(?<=\w)\.\.\.(?=[ \t]*\))", ""),  # GNU's name for the rest of a macro's arguments
     *_ARGUMENTS,
 )
+_NAME: Final = r"[\w:<>]{1,200}(?:\(\s*\))?"
+_OF_LAMBDA: Final = r"(?:(?:static|constexpr|consteval|mutable|noexcept)\s{1,9}){1,3}"
 _CPP: Final = (
-    (r"\[\[[^\[\]]*\]\]", ""),
+    (r"\bfor\s+co_await\b", "for"),
+    (r"(?<=[{,])(\s{0,99})\.\s{0,9}\w{1,99}\s{0,9}(?=\{)", r"\1"),  # `.x{1}`
+    (
+        rf"(\[[^\[\]]{{0,200}}\]\s{{0,9}}(?:\([^()]{{0,500}}\)\s{{0,9}})?){_OF_LAMBDA}(?=\{{)",
+        r"\1",
+    ),
+    (r"\bextern\s+(?=template\b(?!\s*<))", ""),
+    (r"(\b(?:using|friend)\s[^;{}]{1,200}?)\s*\.\.\.(?=\s*[;,])", r"\1"),
+    (rf"(\busing\s+{_NAME})(?:\s*,\s*{_NAME}){{1,20}}(?=\s*;)", r"\1"),
+    (r"\bexplicit\s*(?:\([^()]*\)\s*)?(?=\w+\s*\([^;{}]{0,200}\)\s*->)", ""),
+    (r"(?<=[\w>*&])(\s{1,9})\w[\w:]{0,200}::(?=\s{0,9}\*)", r"\1"),
+    (r'(=\s*delete)\s*\(\s*"[^"\n]*"\s*\)', r"\1"),
+    (r"((?:->|\.)\s{0,9})\w{1,99}::(?=~)", r"\1"),
     (r"\b(?:extern\s+)?template\s+(?=(?:class|struct|union)\s+[\w:]+\s*<[^;{}]{0,500}>\s*;)", ""),
     (r"\benum\s{0,9}:\s{0,9}\w[\w\s:]{0,99}(?=\{)", "enum"),
     (r"\busing\s+typename\b", "using"),
     (r"\bif\s+!?\s*consteval\b", "if (1)"),
-    (r"\b\w+\s*\.\.\.\s*\[[^\[\]]*\]", "int"),
+    (r"\b(\w+)\s*\.\.\.\s*\[[^\[\]]*\]", r"\1"),
     (r"(?<=[\w\s]:)(\s*\d+)\s*(?:=[^;{}]*|\{[^;{}]*\})(?=;)", r"\1"),  # a bit-field's value
     (r"\b(public|protected|private)\s+(?:slots|Q_SLOTS)\s*:", r"\1:"),
     (r"\b(?:signals|Q_SIGNALS)\s*:", "public:"),
@@ -54,8 +92,8 @@ _ENDLESS: Final = r"\bdef\s+(?:self\.)?\w+[?!]?(?:\([^()\n]{0,200}\))?\s*="
 _REWRITINGS: Final = {
     "c": _C,
     "h": (*_C, *_CPP),
-    "cpp": (*_C[:2], *_ARGUMENTS, *_CPP),
-    "hpp": (*_C[:2], *_ARGUMENTS, *_CPP),
+    "cpp": (*_GNU, *_ARGUMENTS, *_BOTH, *_CPP),
+    "hpp": (*_GNU, *_ARGUMENTS, *_BOTH, *_CPP),
     "cs": (
         (r"\?(?=[.\[][\w.\[\]?!]{0,200}\s*(?:[-+*/%&|^?]*|<<|>>)=(?!=))", ""),
         (r"\ballows\s+ref\s+struct\b", "class"),
