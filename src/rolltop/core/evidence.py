@@ -6,9 +6,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from rolltop.core.addresses import parse_address
+from rolltop.core.addresses import parse_address, show_address
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext, import_object
 from rolltop.core.errors import (
@@ -18,11 +18,15 @@ from rolltop.core.errors import (
     RolltopError,
     Unavailable,
 )
-from rolltop.core.text.lines import TextLines
 
 State = Literal["changed", "missing"]
+Lines = tuple[int, int] | None
 
 MAX_URI_LENGTH: Final = 2048
+_MAX_HASHED_BYTES: Final = 1 << 24
+"""Bytes of all places of a text together at which lines that moved are looked for."""
+_WINDOW_BYTES: Final = 256
+"""What a place costs, however short its lines are."""
 WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 
 
@@ -34,10 +38,57 @@ class Evidence:
     sha256: str = ""
 
 
-async def resolve_evidence(call: CallContext, uri: str, *, strictly: bool = False) -> Evidence:
+class EvidenceState(NamedTuple):
+    """What became of evidence: its address now, whether it is another or gone, or where it is."""
+
+    uri: str
+    state: State | None = None
+    became: str = ""
+
+
+class EvidenceText(NamedTuple):
+    """What the address of evidence leads to, with the whole id of a record.
+
+    A line's break counts in the hash of lines that end with it, or only between them.
+    """
+
+    record_id: str
+    data: bytes
+    has_last_break: bool
+
+    def locate(self, lines: Lines, kept: str) -> tuple[Lines, str]:
+        """Return where lines are, and their hash; those that moved are found by the one kept.
+
+        If it is that of several places, none is known to be the right one. Raises NotFound.
+        """
+        if lines is None:
+            return None, hashlib.sha256(self.data).hexdigest()
+        starts = [0, *(found.end() for found in re.finditer(b"\n", self.data)), len(self.data)]
+        total, count = len(starts) - 1 - self.data.endswith(b"\n"), lines[1] - lines[0] + 1
+        total = total if self.data else 0
+
+        def hash_from(line: int) -> str:
+            text = self.data[starts[line - 1] : starts[line - 1 + count]]
+            text = text if self.has_last_break else text.removesuffix(b"\n")
+            return hashlib.sha256(text).hexdigest()
+
+        digest = hash_from(lines[0]) if lines[1] <= total else ""
+        is_small = count * len(self.data) + _WINDOW_BYTES * total <= _MAX_HASHED_BYTES
+        if kept and digest != kept and is_small:
+            found = [line for line in range(1, total - count + 2) if hash_from(line) == kept]
+            if len(found) == 1:
+                return (found[0], found[0] + count - 1), kept
+        if not digest:
+            raise NotFound(f"there are only {total} lines", hint="Name lines that are there.")
+        return lines, digest
+
+
+async def resolve_evidence(
+    call: CallContext, uri: str, *, strictly: bool = False, kept: str = ""
+) -> Evidence:
     """Return what an address leads to now; `strictly`, only what may count as proof.
 
-    Raises NotFound, and InvalidArgument for what is no evidence.
+    `kept` is the hash that it had. Raises NotFound, and InvalidArgument for what is no evidence.
     """
     given = require_storable(uri, "evidence").strip()
     if WEB_ADDRESS.fullmatch(given) and len(given) <= MAX_URI_LENGTH:
@@ -60,7 +111,8 @@ async def resolve_evidence(call: CallContext, uri: str, *, strictly: bool = Fals
             hint="A note, a cell, lines of a file or a web address is evidence.",
         )
     try:
-        record_id, digest = await import_object(path)(call, address, strictly=strictly)
+        found: EvidenceText = await import_object(path)(call, address, strictly=strictly)
+        lines, digest = await call.run_in_thread(found.locate, address.lines, kept)
     except InvalidArgument as refused:
         message = f"evidence {value_preview(given)}: {refused.message}"
         raise InvalidArgument(message, hint=refused.hint) from None
@@ -70,30 +122,25 @@ async def resolve_evidence(call: CallContext, uri: str, *, strictly: bool = Fals
         raise NotFound(
             f"evidence {value_preview(given)}: {missing.message}", hint=missing.hint
         ) from None
-    return Evidence(str(replace(address, id=record_id)), digest)
+    return Evidence(str(replace(address, id=found.record_id, lines=lines)), digest)
 
 
-async def find_state(call: CallContext, kept: Evidence) -> State | None:
-    """Say whether what is kept as evidence is another now or gone; None if it is as it was."""
+async def find_state(call: CallContext, kept: Evidence) -> EvidenceState:
+    """Say whether what is kept as evidence is another now or gone, and where its lines are."""
     try:
-        now = await resolve_evidence(call, kept.uri)
+        now = await resolve_evidence(call, kept.uri, kept=kept.sha256)
     except (NotFound, InvalidArgument):
-        return "missing"
-    return "changed" if now.sha256 != kept.sha256 else None
+        return EvidenceState(kept.uri, "missing")
+    if now.sha256 != kept.sha256:
+        return EvidenceState(kept.uri, "changed")
+    has_moved = now.uri != kept.uri
+    became = f"moved to {show_address(now.uri).rpartition('#')[2]}" if has_moved else ""
+    return EvidenceState(now.uri, became=became)
 
 
-def worst_state(states: Sequence[State | None]) -> State | None:
+def worst_state(states: Sequence[EvidenceState]) -> State | None:
     """Return what is said of several together."""
-    if "missing" in states:
+    said = {one.state for one in states}
+    if "missing" in said:
         return "missing"
-    return "changed" if "changed" in states else None
-
-
-def hash_lines(text: str, lines: tuple[int, int] | None) -> str:
-    """Return the sha256 of a text, or of lines of it. Raises NotFound if they are not there."""
-    if lines is not None:
-        whole = TextLines(text)
-        if lines[1] > len(whole):
-            raise NotFound(f"there are only {len(whole)} lines", hint="Name lines that are there.")
-        text = whole.between(*lines)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return "changed" if "changed" in said else None

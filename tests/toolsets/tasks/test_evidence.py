@@ -165,6 +165,64 @@ def test_evidence_that_changes_or_vanishes_is_told_in_every_list(call: Call, fil
     assert state_of(call, task) == ["missing"] * 3 + ["missing", None, None]
 
 
+def evidence_of(call: Call, task: str) -> list[dict[str, str]]:
+    return call("get_task", task_id=task)["data"]["evidence"]
+
+
+def test_lines_that_moved_are_evidence_where_they_are_now(
+    desk: AppContext, call: Call, file: Path
+) -> None:
+    file.write_text("# Log\n\nall tests pass\non both\n\nend\n\nend\n")
+    note = call("note_save", text="one\nall is measured\n")
+    kept = ["rolltop://file/docs/log.md#L3-4", f"{note['uri']}#L2", "rolltop://file/docs/log.md#L6"]
+    ids = [
+        call("add_task", title="proved", evidence=[uri], reopen_on_change=True)["data"]["task_id"]
+        for uri in kept
+    ]
+    for task in ids[:2]:
+        call("complete_task", task_id=task)
+    file.write_text("# Log\n\nnew\n\nall tests pass\non both\n\nend\n\nend\n")
+    call("note_save", id=note["id"], local_version=1, text="zero\none\nall is measured\n")
+    moved = {"uri": "rolltop://file/docs/log.md#L5-6", "became": "moved to L5-6"}
+    assert evidence_of(call, ids[0]) == [moved]
+    assert evidence_of(call, ids[1]) == [{"uri": f"{note['uri']}#L3", "became": "moved to L3"}]
+    [several] = evidence_of(call, ids[2])
+    assert several == {"uri": kept[2], "state": "changed"}  # which of two is it?
+    asyncio.run(jobs.reopen_changed(desk))
+    listed = {one["task_id"]: one for one in call("list_tasks")["data"]}
+    assert [listed[task]["status"] for task in ids[:2]] == ["completed"] * 2
+    assert not any("evidence" in listed[task] for task in ids[:2])
+    file.write_text("all tests pass\non both\n")
+    assert evidence_of(call, ids[0])[0]["became"] == "moved to L1-2"
+    file.write_text("all tests pass\non one\n")
+    assert evidence_of(call, ids[0]) == [{"uri": kept[0], "state": "missing"}]
+    asyncio.run(jobs.reopen_changed(desk))
+    assert call("get_task", task_id=ids[0])["data"]["status"] == "pending"
+
+
+def test_a_task_completes_with_the_lines_that_were_named_wherever_they_are(
+    call: Call, file: Path
+) -> None:
+    given = {"title": "proved", "evidence": [LINES], "requires_evidence": True}
+    task = call("add_task", **given)["data"]["task_id"]
+    file.write_text("# Log\n\nnot these\n\nall tests pass\n")
+    call("complete_task", task_id=task)
+    assert evidence_of(call, task) == [{"uri": "rolltop://file/docs/log.md#L5"}]
+    file.write_text("# Log\n\nneither\n\nall tests pass\n")
+    assert evidence_of(call, task) == [{"uri": "rolltop://file/docs/log.md#L5"}]
+
+
+def test_lines_are_not_looked_for_where_that_takes_long(call: Call, file: Path) -> None:
+    lines = [f"line {number}\n" for number in range(4000)]
+    file.write_text("".join(lines))
+    addresses = [f"rolltop://file/docs/log.md#{where}" for where in ("L9-12", "L1-3000")]
+    task = call("add_task", title="proved", evidence=addresses)["data"]["task_id"]
+    file.write_text("".join(["new\n", *lines]))
+    short, long = evidence_of(call, task)
+    assert short["became"] == "moved to L10-13"
+    assert long["state"] == "changed"
+
+
 def test_a_task_is_reopened_where_its_evidence_changes(
     desk: AppContext, call: Call, file: Path
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
-from rolltop.core.evidence import Evidence, State, find_state, resolve_evidence, worst_state
+from rolltop.core.evidence import Evidence, find_state, resolve_evidence, worst_state
 from rolltop.core.principal import IMPERSONATE
 from rolltop.toolsets.tasks import errors, input_checks
 from rolltop.toolsets.tasks.models import CheckedEvidence, Task, TaskInput, parse_id
@@ -53,8 +53,8 @@ async def check_evidence(call: CallContext, user_id: str | None, task: Task) -> 
     found: list[Evidence] = []
     for number, kept in enumerate(task.evidence, 1):
         try:
-            resolved = await resolve_evidence(_as_owner(call, user_id), kept.uri, strictly=True)
-            found.append(resolved)
+            owner = _as_owner(call, user_id)
+            found.append(await resolve_evidence(owner, kept.uri, strictly=True, kept=kept.sha256))
         except (NotFound, InvalidArgument) as refused:
             message = f"Evidence {number} does not resolve: {refused.message}"
             raise errors.conflict(task, message, hint) from None
@@ -71,5 +71,5 @@ async def mark_task(call: CallContext, user_id: str | None, task: Task) -> Task:
     if not task.evidence:
         return task
     owner = _as_owner(call, user_id)
-    states: list[State | None] = [await find_state(owner, kept) for kept in task.evidence]
+    states = [await find_state(owner, kept) for kept in task.evidence]
     return replace(task, evidence_states=tuple(states), evidence_state=worst_state(states))

@@ -15,7 +15,7 @@ from rolltop.core import cursor
 from rolltop.core.addresses import record_address, show_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.evidence import Evidence, State
+from rolltop.core.evidence import Evidence, EvidenceState, State
 from rolltop.core.pagination import NextCall, VerbatimText, format_timestamp
 
 SERVICE: Final = "rolltop.toolsets.tasks.service:TaskService"
@@ -236,7 +236,7 @@ class Task:
     reopen_on_change: bool = False
     assignee: str | None = None
     evidence_state: State | None = field(default=None, compare=False)
-    evidence_states: tuple[State | None, ...] = field(default=(), compare=False)
+    evidence_states: tuple[EvidenceState, ...] = field(default=(), compare=False)
 
     @classmethod
     def of_row(
@@ -298,10 +298,11 @@ class Task:
     @property
     def details(self) -> JsonObject:
         """The task as get_task shows it: with its criteria and all of its evidence."""
-        states = self.evidence_states or (None,) * len(self.evidence)
+        states = self.evidence_states or [EvidenceState(one.uri) for one in self.evidence]
         evidence = [
-            {"uri": show_address(one.uri), **({"state": state} if state else {})}
-            for one, state in zip(self.evidence, states, strict=True)
+            {name: value for name, value in one._asdict().items() if value}
+            | {"uri": show_address(one.uri)}
+            for one in states
         ]
         more = {"acceptance": list(self.acceptance), "evidence": evidence}
         return {**self.data, **{name: value for name, value in more.items() if value}}
@@ -370,10 +371,11 @@ class ClaimData(TypedDict):
 
 
 class EvidenceData(TypedDict):
-    """What proves that a task is done; `state` says that it is another now, or gone."""
+    """What proves that a task is done; `state`: it is another now, or gone; `became`: it moved."""
 
     uri: str
     state: NotRequired[State]
+    became: NotRequired[str]
 
 
 class TaskData(TypedDict):

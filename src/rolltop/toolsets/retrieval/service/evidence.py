@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.addresses import Address
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.evidence import EvidenceText
 
 if TYPE_CHECKING:
     from rolltop.workspace import Roots
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 _MAX_BYTES: Final = 1 << 26
 
 
-async def resolve_file(call: CallContext, address: Address, *, strictly: bool) -> tuple[str, str]:  # noqa: ARG001  # any file counts
-    """Return the hash of a file or of its lines as they are now. Raises RolltopError."""
-    return "", await call.run_in_thread(_hash_file, call.app.roots, address)
+async def resolve_file(call: CallContext, address: Address, *, strictly: bool) -> EvidenceText:  # noqa: ARG001  # any file counts
+    """Read a file as it is now. Raises RolltopError."""
+    data = await call.run_in_thread(_read_file, call.app.roots, address)
+    return EvidenceText("", data, has_last_break=False)
 
 
-def _hash_file(roots: Roots, address: Address) -> str:
+def _read_file(roots: Roots, address: Address) -> bytes:
     if roots.find_root(address.root) is None:
         names = ", ".join(root.name for root in roots.named) or "none"
         raise NotFound(f"There is no root {address.root}", hint=f"The roots are: {names}.")
@@ -30,11 +31,4 @@ def _hash_file(roots: Roots, address: Address) -> str:
         raise InvalidArgument(
             f"{address.path} is too large for evidence", hint="Name a smaller file."
         )
-    if address.lines is not None:
-        first, last = address.lines
-        lines = data.split(b"\n")
-        total = len(lines) - (lines[-1] == b"")
-        if last > total:
-            raise NotFound(f"there are only {total} lines", hint="Name lines that are there.")
-        data = b"\n".join(lines[first - 1 : last])
-    return hashlib.sha256(data).hexdigest()
+    return data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rolltop.core.addresses import Address, record_address
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument
-from rolltop.core.evidence import hash_lines
+from rolltop.core.evidence import EvidenceText
 from rolltop.toolsets.scratch.models import SERVICE
 from rolltop.toolsets.scratch.service import cell_input, pads
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 
 
-async def resolve_cell(call: CallContext, address: Address, *, strictly: bool) -> tuple[str, str]:
-    """Return a cell's id and the hash of its content or lines; `strictly`, of one that validates.
+async def resolve_cell(call: CallContext, address: Address, *, strictly: bool) -> EvidenceText:
+    """Read a cell as it is now; `strictly`, one that validates.
 
     Raises NotFound and InvalidArgument.
     """
     service: ScratchService = call.app.load_service(SERVICE)
     pad_id, cell_id = await service.find_cell(call, address.id)
     cell = await call.read(pads.get_cell, pad_id, cell_id, None)
-    digest = hash_lines(cell.content or "", address.lines)
     if strictly:
         selection = cell_input.cell_selection([cell_id])
         _first, results = await service.validation.validate_cells(call, pad_id, selection, None)
@@ -33,4 +32,5 @@ async def resolve_cell(call: CallContext, address: Address, *, strictly: bool) -
                 f"{results[0]['errors'][0]['message']}",
                 hint="scratch_validate shows all that is wrong with the cell.",
             )
-    return cell_id, digest
+    data = (cell.content or "").encode("utf-8", "surrogatepass")
+    return EvidenceText(cell_id, data, has_last_break=True)
