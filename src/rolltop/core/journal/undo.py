@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Double, exc, text, update
+from sqlalchemy import Double, UniqueConstraint, exc, text, update
 from sqlalchemy.schema import sort_tables
 
 from rolltop.core.journal.history import digest_of
@@ -71,6 +72,7 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
     new = _parents_first([step for step in steps if step.before is None])
     made = {step.name for step in new}
     for step, act in (
+        *((step, step.set_names_aside) for step in steps if step.after),
         *((step, step.put_back) for step in gone),
         *((step, step.restore_columns) for step in steps if step.before and step.after),
         *((step, partial(step.remove, made)) for step in reversed(new)),
@@ -147,6 +149,7 @@ class _Step:
         self.key: Row = change["key"]
         self.before: Row | None = change["before"]
         self.after: Row | None = change["after"]
+        self._set_aside: Row = {}
 
     @property
     def name(self) -> tuple[str, str]:
@@ -163,6 +166,22 @@ class _Step:
                 return self.table.name, _key_text(named)
         return self.table.name, ""
 
+    def set_names_aside(self) -> None:
+        """Let other rows have the names that this one is about to lose."""
+        assert self.after is not None  # noqa: S101  # the caller's choice
+        names = _unique_columns(self.table).intersection(self.after)
+        current = self._rows.get(self.key) if names else None
+        if current is not None:
+            lost = (name for name in names if _is_same(current[name], self.after[name]))
+            self._set_aside = {name: current[name] for name in lost}
+        if self._set_aside:
+            self._rows.update(self.key, dict.fromkeys(self._set_aside, uuid.uuid4().hex))
+
+    def _get_current(self) -> Row | None:
+        """Return the row as it was before its names were set aside."""
+        current = self._rows.get(self.key)
+        return current and current | self._set_aside
+
     def put_back(self) -> None:
         """Insert a row that the operation deleted."""
         assert self.before is not None  # noqa: S101  # the caller's choice
@@ -175,7 +194,7 @@ class _Step:
         """Give the columns that the operation changed their values before it."""
         assert self.before is not None  # noqa: S101  # the caller's choice
         assert self.after is not None  # noqa: S101  # the caller's choice
-        current = self._rows.get(self.key)
+        current = self._get_current()
         if current is None:
             if self.before.keys() <= self.journaled.order:
                 return
@@ -196,7 +215,7 @@ class _Step:
     def remove(self, made: set[tuple[str, str]]) -> None:
         """Delete a row that the operation inserted; `made` are all those."""
         assert self.after is not None  # noqa: S101  # the caller's choice
-        journaled, current = self.journaled, self._rows.get(self.key)
+        journaled, current = self.journaled, self._get_current()
         if current is None:
             raise UndoConflict(self.thing, GONE)
         free = journaled.moving | journaled.derived | journaled.order | journaled.computed
@@ -236,6 +255,13 @@ def _is_same(current: Any, kept: Any) -> bool:  # noqa: ANN401  # columns' value
     if digest is None:
         return bool(current == kept)
     return isinstance(current, str) and hashlib.sha256(current.encode()).hexdigest() == digest
+
+
+def _unique_columns(table: Table) -> set[str]:
+    """Return the columns by which no two rows of the same parent may be alike, such as a name."""
+    constraints = (one for one in table.constraints if isinstance(one, UniqueConstraint))
+    columns = {column for one in constraints for column in one.columns}
+    return {one.name for one in columns if not one.primary_key and not one.foreign_keys}
 
 
 def _key_text(key: Row) -> str:

@@ -21,7 +21,7 @@ from rolltop.toolsets.desk.history import short_operation, uri_of
 TakeBack = Callable[..., None]
 
 MAX_ENTRIES: Final = 10_000
-"""Entries that one call takes back."""
+"""Entries that one call takes back where it names no operation: none is taken back by halves."""
 _BEGAN_BEFORE: Final = "it began before since: name it as operation to take it back"
 _NOTHING_TO_DO: Final = "all that it changed is as it was before it already"
 
@@ -110,7 +110,8 @@ def _begun_before(tx: Tx, wanted: EntryFilter, operations: Collection[str]) -> s
 
 def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
     """Return the entries of the wanted operations, newest first."""
-    entries = history.read_entries(tx, wanted, limit=MAX_ENTRIES + 1, newest_first=True)
+    limit = None if wanted.operation else MAX_ENTRIES + 1
+    entries = list(history.stream_entries(tx, wanted, limit=limit, newest_first=True))
     operations = dict.fromkeys(entry.operation for entry in entries)
     if not operations:
         if wanted.actor_id is not None:
@@ -127,10 +128,10 @@ def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
             f"{wanted.operation} is the beginning of {len(operations)} operations",
             hint="Send more digits of the operation's id.",
         )
-    if len(entries) > MAX_ENTRIES:
+    if limit and len(entries) == limit:
         raise InvalidArgument(
             f"More than {MAX_ENTRIES:,} changes would be undone at once",
-            hint="Send a later since, and undo the rest by further calls.",
+            hint="Send a later since, or one operation: desk_history lists them.",
         )
     return entries
 
