@@ -90,6 +90,11 @@ class Principal:
         )
 
     @property
+    def can_end(self) -> bool:
+        """Whether the right to call ends before the server does: it is not that of its one user."""
+        return bool(self.token_id or self.expires_at or self.member_id)
+
+    @property
     def actor_id(self) -> str:
         """The id of the user who calls."""
         return self.member_id or self.user_id

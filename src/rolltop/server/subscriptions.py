@@ -161,7 +161,7 @@ class Subscriptions:
             raise MCPError(INTERNAL_ERROR, text)
         stream = ListenHandler(_UserEventBus(self._users[user]))
         self._streams[stream] = scope
-        if _can_end(scope) and (self._check_task is None or self._check_task.done()):
+        if scope.can_end and (self._check_task is None or self._check_task.done()):
             self._check_task = asyncio.create_task(self._end_revoked())
         try:
             await self._follow(scope)
@@ -235,7 +235,7 @@ class Subscriptions:
 
         It was revoked, it has expired, or its user has left the workspace.
         """
-        while scopes := {scope for scope in self._streams.values() if _can_end(scope)}:
+        while scopes := {scope for scope in self._streams.values() if scope.can_end}:
             await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
             try:
                 allowed = await self._app.database.read(SYSTEM, accounts.find_allowed, scopes)
@@ -259,8 +259,3 @@ class Subscriptions:
                 telling = asyncio.create_task(self._watched[name].send_resource_updated(name))
                 self._notify_tasks.add(telling)
                 telling.add_done_callback(self._notify_tasks.discard)
-
-
-def _can_end(scope: Principal) -> bool:
-    """Whether the right to call ends before the server does."""
-    return bool(scope.token_id or scope.expires_at or scope.member_id)

@@ -56,6 +56,12 @@ def said(desk: AppContext, who: Principal) -> list[str]:
     return desk.database.read_sync(who, read)
 
 
+def test_flags_are_told_alike_on_both_databases(desk: AppContext, me: Principal) -> None:
+    task = call(desk, me, "add_task", title="Write", requires_evidence=False)["data"]["task_id"]
+    call(desk, me, "update_task", task_id=task, requires_evidence=True)
+    assert said(desk, me)[-1] == "update_task task: requires_evidence false → true"
+
+
 def test_a_task_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None:
     task = call(desk, me, "add_task", title="Write", description="a\nb\n")["data"]["task_id"]
     call(desk, me, "update_task", task_id=task, title="Read", priority=1)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import platform
 import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -182,6 +183,14 @@ def test_a_long_history_is_listed_part_by_part(local: Caller) -> None:
         found += [version["local_version"] for version in answer["versions"]]
         following = answer.get("next")
     assert found == list(range(30, 0, -1))
+
+
+def test_who_shares_the_server_is_not_told_how_much_it_holds(local: Caller) -> None:
+    assert local.manage("get_stats")["db_file_size_mb"] is not None
+    for given in ({"token_id": "1"}, {"expires_at": 1.0}, {"member_id": local.scope.user_id}):
+        guest = Caller(local.desk, replace(local.scope, **given))
+        stats = guest.manage("get_stats")
+        assert (stats["db_file_size_mb"], stats["memory_rss_mb"]) == (None, None)
 
 
 def test_stats_hold_every_field(mine: Caller, database: Database) -> None:

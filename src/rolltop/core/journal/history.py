@@ -11,11 +11,12 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final, cast
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import Boolean, ColumnElement, and_, delete, func, or_, select, update
 
 from rolltop.core.addresses import is_id_start
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
+from rolltop.core.db.schema import metadata
 from rolltop.core.db.types import id_range
 from rolltop.core.journal.tables import (
     Journaled,
@@ -263,6 +264,9 @@ def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
             if journaled is not None and journaled.version:
                 parts.append("created" if before is None else "deleted for good")
             continue
+        table = metadata.tables.get(change["table"])
+        columns = () if table is None else table.columns
+        flags = {column.name for column in columns if isinstance(column.type, Boolean)}
         for name in before:
             if journaled is not None and name in journaled.moving | journaled.computed:
                 continue
@@ -272,7 +276,8 @@ def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
             elif "\n" in f"{old}{new}":
                 lines += _count_changed_lines(str(old or ""), str(new or ""))
             else:
-                parts.append(f"{name} {_shorten(old)} → {_shorten(new)}")
+                shown = (_show_flag(one) if name in flags else _shorten(one) for one in (old, new))
+                parts.append(f"{name} {' → '.join(shown)}")
     if lines:
         parts.append(f"+{lines['+']} −{lines['-']} lines")
     return ", ".join(parts) or "changed"
@@ -292,6 +297,10 @@ def _count_changed_lines(old: str, new: str) -> Counter[str]:
     """Count the lines that came (+) and went (-), wherever they stand."""
     before, after = Counter(old.splitlines()), Counter(new.splitlines())
     return Counter({"+": (after - before).total(), "-": (before - after).total()})
+
+
+def _show_flag(value: object) -> str:
+    return "none" if value is None else "true" if value else "false"  # SQLite keeps numbers
 
 
 def _shorten(value: object) -> str:

@@ -347,7 +347,11 @@ def _status_response(
 
 
 def _collect_stats(tx: Tx, settings: Settings, file: Path | None) -> JsonObject:
-    """Collect figures of the caller's notes, of the sync and of this process."""
+    """Collect figures of the caller's notes, of the sync and, unless others share it, the process.
+
+    How much it holds would tell what the others write.
+    """
+    is_shared = tx.scope.can_end
     notebook, account = notebooks.open_notebook(tx, settings)
     account = account or Account(LOCAL_ACCOUNT, status="local")
     last, duration = account.last_sync_at, account.sync_duration_ms
@@ -355,9 +359,9 @@ def _collect_stats(tx: Tx, settings: Settings, file: Path | None) -> JsonObject:
     return {
         "version": __version__,
         "python_version": platform.python_version(),
-        "memory_rss_mb": _resident_mebibytes(),
+        "memory_rss_mb": None if is_shared else _resident_mebibytes(),
         "db_encryption": encryption if tx.kind == "sqlite" else "unavailable",
-        "db_file_size_mb": None if file is None else _mebibytes(file.stat().st_size),
+        "db_file_size_mb": (None if file is None or is_shared else _mebibytes(file.stat().st_size)),
         "db_total_notes": notebook.count(),
         "db_last_sync_at": None if last is None else int(last // 1),
         "db_sync_duration_ms": None if duration is None else round(duration),
