@@ -127,7 +127,7 @@ class ResourceTemplate:
 
     `read(call, **variables)` returns the resource's text, or `ResourceContents`.
     `complete(call, variable, prefix, context)` returns possible values of a template variable,
-    best first.
+    best first; all that it finds: the server shows the first hundred, and counts them.
     """
 
     kind: str

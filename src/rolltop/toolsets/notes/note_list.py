@@ -58,7 +58,6 @@ _MAX_SUGGESTION_NOTES: Final = 200
 _MIN_SUGGESTION_LENGTH: Final = 4
 _MAX_EDIT_DISTANCE: Final = 2
 _MAX_OFFSET: Final = 1 << 40
-_MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
 # In cursors, the order of a search with more than MAX_RANKED matches.
 _BROAD: Final = "broad"
@@ -229,12 +228,11 @@ def matching_ids(tx: Tx, settings: Settings, prefix: str) -> list[str]:
     """List ids of notes whose id or title has a prefix, in any case, last modified first."""
     notebook, _account = notebooks.open_notebook(tx, settings)
     folded = prefix.strip().casefold()
-    found = [
+    return [
         note_id
         for note_id, title in notebook.newest_titles(_MAX_TITLES_READ)
         if note_id.casefold().startswith(folded) or title.casefold().startswith(folded)
     ]
-    return found[:_MAX_COMPLETIONS]
 
 
 @dataclass

@@ -40,7 +40,6 @@ _MAX_ALTERNATIVES: Final = 20
 _ALTERNATIVES_SHARE: Final = 4
 """At most this part of a budget goes to other sections that match a heading."""
 _UNREAD_FILES_TOKENS: Final = 12
-_MAX_COMPLETIONS: Final = 100
 _MAX_WALKED: Final = 5_000
 _HEAD_BYTES: Final = 8192
 _MAX_SUGGESTIONS: Final = 5
@@ -264,15 +263,14 @@ def _complete_path(roots: Roots, root: Root, prefix: str, max_bytes: int) -> lis
     Only the first few thousand files of the directory are looked at.
     """
     files = islice(roots.walk(root, under=prefix.rpartition("/")[0]), _MAX_WALKED)
-    found = (
+    return [
         entry.relative
         for entry in files
         if entry.relative.startswith(prefix)
         and is_uri_safe(entry.relative)
         and entry.size <= max_bytes
         and _is_document(roots, root, entry)
-    )
-    return list(islice(found, _MAX_COMPLETIONS))
+    ]
 
 
 def _is_document(roots: Roots, root: Root, entry: FileStat) -> bool:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from itertools import islice
 from typing import Final
 
 from rolltop.core import addresses, workspaces
@@ -61,7 +60,6 @@ _WIDER_HINT: Final = " project * searches all projects."
 _TOKEN_BYTES: Final = 12
 _DIGITS_OF_ID: Final = 32
 _MAX_CANDIDATES: Final = 5
-_MAX_COMPLETIONS: Final = 100
 _MAX_TITLES_READ: Final = 1000
 _MAX_SUGGESTION_TASKS: Final = 2000
 MAX_LOOKED_AT: Final = 200
@@ -557,12 +555,11 @@ class TaskService:
         """Return ids of the caller's newest tasks whose id or title begins so, in any case."""
         start = prefix.strip().casefold()
         newest = overview.newest_titles(tx, tx.scope.user_id, _MAX_TITLES_READ)
-        found = (
+        return [
             task_id
             for task_id, title in newest
             if task_id.startswith(start) or title.casefold().startswith(start)
-        )
-        return list(islice(found, _MAX_COMPLETIONS))
+        ]
 
 
 def _get_or_raise(tx: Tx, owner: str, task_id: str, *, trash: bool = False) -> Task:

@@ -41,7 +41,6 @@ from rolltop.workspace import (
 _CURSOR: Final = "dir"
 # Tokens: no entry takes fewer.
 _MIN_ENTRY_TOKENS: Final = 12
-_MAX_COMPLETIONS: Final = 100
 _MAX_WALKED: Final = 5_000
 _PROBE_BYTES: Final = 1 << 13
 _DIRECTORY_CODES: Final = {"FILE_NOT_FOUND": "DIR_NOT_FOUND", "FILE_UNREADABLE": "DIR_UNREADABLE"}
@@ -134,7 +133,7 @@ def complete(app: AppContext, variable: str, prefix: str, context: Mapping[str, 
         return []
     files = islice(roots.walk(root, under=prefix.rpartition("/")[0]), _MAX_WALKED)
     paths = (entry.relative for entry in files if entry.relative.startswith(prefix))
-    return list(islice(filter(is_uri_safe, paths), _MAX_COMPLETIONS))
+    return list(filter(is_uri_safe, paths))
 
 
 def _is_top(path: str) -> bool:

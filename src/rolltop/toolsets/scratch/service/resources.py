@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, Final
 
 from rolltop.core import pagination
@@ -19,7 +18,6 @@ from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.store import cell_rows
 
 _READ: Final = "scratch_read"
-_MAX_COMPLETIONS: Final = 100
 _MAX_PADS_SCANNED: Final = 1000
 _MAX_PADS_WITH_CELLS: Final = 50
 
@@ -62,25 +60,23 @@ async def _read(call: CallContext, scratch_id: str, cell_ids: Sequence[str]) -> 
 def find_pad_ids(tx: Tx, typed: str) -> list[str]:
     """Find ids of pads by the start of an id or a title, last written first."""
     prefix = typed.strip().casefold()
-    found = (
+    return [
         pad.scratch_id
         for pad in _newest_pads(tx, _MAX_PADS_SCANNED)
         if pad.scratch_id.startswith(prefix)
         or str(pad.metadata.get("title", "")).casefold().startswith(prefix)
-    )
-    return list(islice(found, _MAX_COMPLETIONS))
+    ]
 
 
 def find_cell_ids(tx: Tx, typed: str) -> list[str]:
     """Find ids of cells of the pads written last by the start of an id."""
     prefix = typed.strip().casefold()
-    found = (
+    return [
         cell.cell_id
         for pad in _newest_pads(tx, _MAX_PADS_WITH_CELLS)
         for cell in cell_rows.outlines(tx, pad.scratch_id)
         if cell.cell_id.startswith(prefix)
-    )
-    return list(islice(found, _MAX_COMPLETIONS))
+    ]
 
 
 def _newest_pads(tx: Tx, limit: int) -> list[Pad]:
