@@ -348,7 +348,10 @@ class TokenCount(TypedDict):
 
 
 class PlannedSection(TypedDict):
-    """A section a plan reads; `whole` is false for one that was cut to fit."""
+    """A section a plan reads; `whole` is false for one that was cut to fit.
+
+    Of that the lines that are given are told, and those of the whole as `section_lines`.
+    """
 
     path: str
     uri: NotRequired[str]
@@ -359,6 +362,7 @@ class PlannedSection(TypedDict):
     end_line: int
     tokens: int
     whole: bool
+    section_lines: NotRequired[list[int]]
     content: str
     next: NotRequired[NextCall]
 

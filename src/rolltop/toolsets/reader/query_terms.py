@@ -15,7 +15,8 @@ from rolltop.core.fulltext.stemmer import stem
 _WORD: Final = re.compile(r"\w+")
 _MIN_WORD_LENGTH: Final = 3
 _MAX_TERMS: Final = 32
-_MAX_HITS: Final = 200_000
+MAX_HITS: Final = 200_000
+"""Of one term in a document; further ones are not found."""
 
 
 def query_terms(query: str) -> list[str]:
@@ -65,7 +66,7 @@ def word_starts(lowered: str, term: str) -> list[int]:
     found: list[int] = []
     anywhere = uses_pairs(term)
     at = lowered.find(term)
-    while at >= 0 and len(found) < _MAX_HITS:
+    while at >= 0 and len(found) < MAX_HITS:
         before = lowered[at - 1 : at]
         if anywhere or not before.isalnum() or uses_pairs(before):
             found.append(at)

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -25,7 +26,9 @@ from rolltop.core.fulltext.bm25 import K1, B, TermStatistics
 from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader.models import JsonObject
+from rolltop.toolsets.reader.passages import Passage, find_window, rising_passages
 from rolltop.toolsets.reader.query_terms import (
+    MAX_HITS,
     FoundTerm,
     base_form,
     fold,
@@ -178,6 +181,14 @@ class _Span(NamedTuple):
     above: str
 
 
+class _ComposedText(NamedTuple):
+    """A document's text in NFC with its sections' places in it, and where it has the terms."""
+
+    text: str
+    spans: Sequence[_Span]
+    hits: Mapping[str, FoundTerm]
+
+
 class _TermCounts(NamedTuple):
     """How often terms occur in a text, and its length: the same for all where that is no matter."""
 
@@ -236,6 +247,7 @@ class _SectionCandidate:
     score: float
     own: float
     tool: str | None
+    composed: _ComposedText
 
     @property
     def section(self) -> Section:
@@ -244,6 +256,16 @@ class _SectionCandidate:
     @property
     def cost(self) -> int:
         return self.document.costs[self.at]
+
+    def window(self, room: int) -> tuple[int, int]:
+        """Choose the part of the section that answers best within `room` tokens."""
+        composed = (self.composed.text, self.composed.spans[self.at].start)
+        return find_window(self.document, self.section, composed, self._passages, room)
+
+    @cached_property
+    def _passages(self) -> list[Passage]:
+        span = self.composed.spans[self.at]
+        return rising_passages(self.composed.hits, span.start, span.end)
 
     def next(self, char_start: int = 0) -> JsonObject:
         """Return the field `next`, the call that reads on from a character, if there is a tool."""
@@ -261,18 +283,37 @@ class _SectionCandidate:
 
 @dataclass(frozen=True)
 class _SectionPart:
-    """A candidate with as much of its text as the plan gives."""
+    """A candidate with as much of its text as the plan gives: from one offset to another."""
 
     candidate: _SectionCandidate
-    text: str
+    start: int
+    end: int
     whole: bool
+
+    @property
+    def text(self) -> str:
+        return self.candidate.document.text[self.start : self.end]
+
+    @property
+    def start_line(self) -> int:
+        """The first line of which anything is given."""
+        section = self.candidate.section
+        return section.start_line if self.whole else self._line_at(self.start)
 
     @property
     def end_line(self) -> int:
         """The last line of which anything is given."""
-        section, starts = self.candidate.section, self.candidate.document.starts
-        last = starts[section.start_line - 1] + len(self.text) - 1
-        return section.end_line if self.whole else bisect_right(starts, last)
+        return self.candidate.section.end_line if self.whole else self._line_at(self.end - 1)
+
+    def _line_at(self, offset: int) -> int:
+        return bisect_right(self.candidate.document.starts, offset)
+
+    def next(self) -> JsonObject:
+        """Return the field `next`: what follows, or all of the section if only that is left."""
+        if self.whole:
+            return {}
+        start, end = self.candidate.document.offsets(self.candidate.section)
+        return self.candidate.next(self.end - start if self.end < end else 0)
 
 
 class _TakenLines:
@@ -285,7 +326,7 @@ class _TakenLines:
 
     def add(self, part: _SectionPart) -> None:
         spans = self._spans.setdefault(part.candidate.document.path, [])
-        insort(spans, (part.candidate.section.start_line, part.end_line))
+        insort(spans, (part.start_line, part.end_line))
 
     def overlaps(self, candidate: _SectionCandidate) -> bool:
         spans = self._spans.get(candidate.document.path, [])
@@ -348,21 +389,26 @@ def _candidates(
 ) -> list[_SectionCandidate]:
     whole: list[_TermCounts] = []
     own: list[_TermCounts] = []
+    composed: list[_ComposedText] = []
     for document, _ in documents:
         text, spans = _composed_spans(document)
         hits = _find_terms(text, spans, terms)
         whole += _count_in_spans(spans, hits)
         own += _count_in_spans(_own_spans(text, spans), hits)
+        composed.append(_ComposedText(text, spans, hits))
     scores = zip(_score(whole), _score(own), strict=True)
     return [
-        _SectionCandidate(document, place, at, *next(scores), tool)
-        for document, place in documents
+        _SectionCandidate(document, place, at, *next(scores), tool, searched)
+        for (document, place), searched in zip(documents, composed, strict=True)
         for at in range(len(document.sections))
     ]
 
 
 def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, FoundTerm]:
-    """Find each term as it is, or else words that differ from it by their endings alone."""
+    """Find each term as it is, or else words that differ from it by their endings alone.
+
+    Of terms that occur too often to be found everywhere none is said to occur, if others do.
+    """
     lowered = fold(text)
     titles = fold("\n".join(span.title for span in spans))
     hits: dict[str, FoundTerm] = {}
@@ -372,7 +418,7 @@ def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict
             if found or is_in_title(form, titles):
                 hits[term] = FoundTerm(form, found)
                 break
-    return hits
+    return {t: found for t, found in hits.items() if len(found.offsets) < MAX_HITS} or hits
 
 
 def _composed_spans(document: OpenDocument) -> tuple[str, list[_Span]]:
@@ -436,26 +482,14 @@ def _choose_parts(candidates: Sequence[_SectionCandidate], room: int) -> list[_S
             continue
         room -= candidate.cost
         start, end = candidate.document.offsets(candidate.section)
-        parts.append(_SectionPart(candidate, candidate.document.text[start:end], whole=True))
+        parts.append(_SectionPart(candidate, start, end, whole=True))
         taken.add(parts[-1])
         if largest and taken.overlaps(largest):
             too_large = [other for other in too_large if not taken.overlaps(other)]
             largest = max(too_large, key=attrgetter("own"), default=None)
     if largest and room >= _MIN_PART_TOKENS:
-        parts.append(_SectionPart(largest, _beginning(largest, room), whole=False))
+        parts.append(_SectionPart(largest, *largest.window(room), whole=False))
     return parts
-
-
-def _beginning(candidate: _SectionCandidate, room: int) -> str:
-    """Return the first lines of a section within `room` tokens.
-
-    A line is cut where the lines before it would leave more than half of the room unused.
-    """
-    start, end = candidate.document.offsets(candidate.section)
-    text = candidate.document.text[start : min(end, start + room * 128)]
-    length = token_counter.prefix_length(text, room)
-    lines = text.rfind("\n", 0, length) + 1
-    return text[: lines if lines > length // 2 else length]
 
 
 def _answer(
@@ -485,7 +519,7 @@ def _answer(
         answer["note"] = _TOO_LARGE_NOTE
     unread = next((candidate for candidate in left if candidate.score), None)
     if truncated and parts and not parts[-1].whole:
-        return {**answer, "truncated": True, **parts[-1].candidate.next(len(parts[-1].text))}
+        return {**answer, "truncated": True, **parts[-1].next()}
     if truncated and unread:
         return {**answer, "truncated": True, **unread.next()}
     return answer
@@ -525,9 +559,10 @@ def _planned_section(part: _SectionPart) -> JsonObject:
     return {
         **_omitted_section(part.candidate),
         **({"uri": section_address(*place, section.id)} if place else {}),
-        "start_line": section.start_line,
-        "end_line": section.end_line,
+        "start_line": part.start_line,
+        "end_line": part.end_line,
         "whole": part.whole,
+        **({} if part.whole else {"section_lines": [section.start_line, section.end_line]}),
         "content": part.text,
-        **({} if part.whole else part.candidate.next(len(part.text))),
+        **part.next(),
     }
