@@ -178,3 +178,45 @@ def test_an_alias_bomb_is_an_error() -> None:
     lines = ["a: &a [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"{b}: &{b} [{','.join(['*' + a] * 10)}]" for a, b in pairwise("abcdefghi")]
     assert [code for code, *_ in codes("\n".join(lines))] == ["YAML_ALIASES"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 'x\n y'\n",
+        'a:\n  b: "x\n   y"\n',
+        '- a: "x\n   y"\n',
+        "a:\n- b: 'x\n\n   y\n   z'\n  c: 1\n",
+        "a:\r\n    b: 'x\r\n     y'\r\n",
+        "a: &b\n  c: !!str 'x\n   y'\nd: *b\n",
+        "? 'x\n y'\n: 'z\n w'\n",
+        "a:\t1\nb: 'x\n y'\n",
+        "a: 'x\n \t\n y'\n---\n'x\ny'\n",
+    ],
+)
+def test_a_quoted_text_goes_on_right_of_its_mapping(text: str) -> None:
+    assert codes(text) == []
+
+
+def test_places_beside_a_quoted_text_of_several_lines_are_those_of_the_text() -> None:
+    text = "a: 'x\n y'\nb: {c: 'z\n w', d: 1, d: '2'}\n"
+    schema = {"properties": {"a": {"const": "x y"}, "b": {"properties": {"d": {"const": 1}}}}}
+    assert codes(text, schema=schema) == [("SCHEMA_VIOLATION", 4, 15), ("DUPLICATE_KEY", 4, 12)]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a: 'x\ny'\n", (2, 1)),
+        ("a:\n  b: 'x\n  y'\n", (3, 3)),
+        ("a:\n      b: 'x\n   y'\n", (3, 4)),
+        ("- a: 'x\n y'\n", (2, 2)),
+        ("- 'x\ny'\n", (2, 1)),
+        ("a: 'x\n y'\nb: 'z\nw'\n", (4, 1)),
+        ("a: 'x\n y'\nb: [1, 2\n", (3, 4)),
+    ],
+)
+def test_a_quoted_text_that_goes_on_further_left_is_no_yaml(
+    text: str, place: tuple[int, int]
+) -> None:
+    assert codes(text) == [("YAML_SYNTAX", *place)]

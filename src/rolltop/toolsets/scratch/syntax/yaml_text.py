@@ -6,7 +6,7 @@ libyaml refuses some rare texts that are valid YAML 1.2; their values have the p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -42,6 +42,8 @@ _INDENTING_TAB: Final = "Tabs disallowed within this context (block indentation)
 # A type of YAML 1.1 that yaml-rs does not have; its values are texts to a schema anyway.
 _TIMESTAMP: Final = re.compile(r"(?<![^\s\[{,])!!timestamp(?=\s)")
 _NO_SPACE: Final = "must be followed by a valid YAML whitespace"
+_NOT_INDENTED: Final = "invalid indentation in multiline quoted scalar"
+_GOES_ON: Final = re.compile(r"(?:\r\n?|\n)( *+)(?=[ \t]*+[^\s])")
 _TAGS: Final = "tag:yaml.org,2002:"
 _TYPED_SCALAR: Final = re.compile(
     r"~|null|Null|NULL|true|True|TRUE|false|False|FALSE|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
@@ -163,10 +165,43 @@ def _key_text(key: object) -> str:
 def _load(text: str, policy: yaml_rs.DuplicateKeyPolicy) -> list[Any]:
     """Load the values of all documents. Raises TypeError for a key that Python cannot hold."""
     limits = yaml_rs.AliasLimits(max_total_replayed_events=_MAX_REPLAYED)
-    loaded: Any = yaml_rs.loads(
-        _PREAMBLE + text, parse_datetime=False, alias_limits=limits, duplicate_key_policy=policy
+    load: Callable[[str], Any] = partial(
+        yaml_rs.loads, parse_datetime=False, alias_limits=limits, duplicate_key_policy=policy
     )
+    try:
+        loaded = load(_PREAMBLE + text)
+    except yaml_rs.YAMLDecodeError as error:
+        if _NOT_INDENTED not in str(error):
+            raise
+        loaded = load(_PREAMBLE + _indent_quoted(text))
     return loaded[1:] if is_array(loaded) else [None]
+
+
+def _indent_quoted(text: str) -> str:
+    """Indent by one more the lines of quoted texts that are right of their collection.
+
+    yaml-rs wants those of a mapping's value to be two columns right of it.
+    """
+    columns, parts, at = [-1], list[str](), 0
+    event: Any
+    with suppress(yaml.YAMLError):
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            start, end = event.start_mark.index, event.end_mark.index
+            column = event.start_mark.column
+            if isinstance(event, yaml.NodeEvent):  # its properties may stand before its first key
+                columns[-1] = min(columns[-1], column)
+            if isinstance(event, yaml.CollectionStartEvent):
+                columns.append(columns[-1] if event.flow_style else column)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                columns.pop()
+            elif (
+                isinstance(event, yaml.ScalarEvent)
+                and event.style in ("'", '"')
+                and all(len(one) > columns[-1] for one in _GOES_ON.findall(text, start, end))
+            ):
+                parts += text[at:start], _GOES_ON.sub(r"\g<0> ", text[start:end])
+                at = end
+    return "".join([*parts, text[at:]])
 
 
 def _find_unprintable(content: str) -> Diagnostic | None:
