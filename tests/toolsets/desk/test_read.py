@@ -178,6 +178,46 @@ def test_a_section_is_found_where_it_moved_to(mine: Reader) -> None:
     assert mine.read(error["details"]["suggestions"][0]["uri"])["kind"] == "section"
 
 
+def test_lines_of_a_file_are_found_where_they_moved_to(mine: Reader) -> None:
+    text = "one\ntwo\nthree\n}\nfour\n}\n"
+    version = mine.put("g.md", text)
+    uri = mine.read("rolltop://file/docs/g.md")["uri"]
+    assert uri.endswith(f"@{version}")
+    newer = mine.put("g.md", f"new\nlines\n{text}")
+    shown = mine.read(f"{uri}#L2-3")
+    changed = f"changed since @{version}: now @{newer}"
+    assert shown["became"] == f"{changed}; moved to L4-5"
+    assert (shown["text"], shown["line_start"], shown["line_end"]) == ("two\nthree\n", 4, 5)
+    assert shown["uri"] == f"rolltop://file/docs/g.md@{newer}#L4-5"
+    assert mine.read(f"{uri}#L3")["became"] == f"{changed}; moved to L5"
+    assert mine.read(f"{uri}#L6")["became"] == f"{changed}; moved to L8"  # the second is the second
+    mine.put("g.md", "two\nthree\n")
+    back = mine.read(f"rolltop://file/docs/g.md@{newer}#L4-5")
+    assert (back["text"], back["became"].split("; ")[1]) == ("two\nthree\n", "moved to L1-2")
+    several = mine.put("g.md", "}\n}\n}\nx\nother\n}\n")
+    for lines, own in (("L6", "}\n"), ("L2-3", "}\n}\n")):
+        shown = mine.read(f"{uri}#{lines}")
+        assert (shown["text"], shown["became"]) == (
+            own,
+            f"changed since @{version}: now @{several}",
+        )
+
+
+def test_lines_of_a_file_that_stayed_or_are_not_known_are_not_said_to_have_moved(
+    mine: Reader,
+) -> None:
+    text = "one\ntwo\nthree\n"
+    version = mine.put("g.md", text)
+    uri = f"rolltop://file/docs/g.md@{version}#L2"
+    assert "became" not in mine.read(uri)
+    newer = mine.put("g.md", f"{text}two\n")
+    assert mine.read(uri)["became"] == f"changed since @{version}: now @{newer}"
+    mine.put("g.md", f"zero\n{text}")
+    assert "moved" not in mine.read(f"rolltop://file/docs/g.md@{'0' * 12}#L2")["became"]
+    (mine.folder / "g.md").write_bytes(f"zero\n{text}".encode("utf-16"))
+    assert mine.read("rolltop://file/docs/g.md#L2")["text"] == "one\n"
+
+
 def test_a_renamed_file_is_found_by_its_hash(mine: Reader) -> None:
     version = mine.put("guide.md", NOTE)
     mine.put("other.md", NOTE + "more\n")

@@ -13,6 +13,7 @@ from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
 from rolltop.documents.extractors.formats import HEADER_BYTES, is_extracted
+from rolltop.toolsets.desk.line_versions import LineVersions
 from rolltop.toolsets.desk.models import JsonObject
 from rolltop.toolsets.desk.opened import (
     MAX_OUTLINED_BYTES,
@@ -65,8 +66,10 @@ async def _open_file(call: CallContext, address: Address) -> Opened:
     title = f"{address.root}/{address.path}"
     if await call.run_in_thread(_is_document, call.app.roots, address):
         return await _open_document(call, address, root, title)
+    seen = call.app.service(LineVersions)
+    moved = await call.run_in_thread(seen.find_moved, address)
     try:
-        page, lines, gone = await _read_lines(call, address)
+        page, lines, gone = await _read_lines(call, replace(address, lines=moved or address.lines))
     except RolltopError as refused:
         if refused.code == "FILE_BINARY":  # the reader reads more, or knows better why not
             return await _open_document(call, address, root, title)
@@ -75,6 +78,9 @@ async def _open_file(call: CallContext, address: Address) -> Opened:
         return await _open_folder(call, address, title, refused)
     whole = page.envelope("")["result"]
     version = whole["sha256"][:VERSION_LENGTH]
+    if "encoding" not in whole:  # else its lines may end otherwise
+        await call.run_in_thread(seen.remember, replace(address, version=version))
+    became = f"moved to {replace(address, lines=moved).text.rpartition('#')[2]}" if moved else gone
 
     def envelope(part: str) -> JsonObject:
         shown = page.envelope(part)["result"]
@@ -94,7 +100,7 @@ async def _open_file(call: CallContext, address: Address) -> Opened:
         replace(address, version=version, lines=lines),
         title,
         {"heading": await _heading(call, root, address.path, lines)},
-        (*_changes(address, version), *filter(None, [gone])),
+        (*_changes(address, version), *filter(None, [became])),
         replace(page, envelope=envelope),
         "repo_get_snippet" if lines else "repo_open_file",
         arguments,
