@@ -149,7 +149,7 @@ def _is(kind: str, wanted: str) -> bool:
 
 def _search(app: AppContext, scope: Principal, query: str) -> Lists:
     call = CallContext(app, scope, "desk_search", 0)
-    return asyncio.run(search.find_texts(call, TextQuery(query, search.ALL_KINDS)))
+    return asyncio.run(search.find_texts(call, TextQuery(query, search.ALL_KINDS))).by_toolset
 
 
 def _take_turns(_query: str, lists: Lists) -> list[FoundText]:

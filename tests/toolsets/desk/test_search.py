@@ -255,6 +255,20 @@ def test_what_a_document_is_made_of_is_not_found(mine: Searcher) -> None:
         assert mine.call("repo_smart_search", query=query)["result"] == []
 
 
+def test_files_that_were_not_searched_are_named(mine: Searcher) -> None:
+    (mine.folder / "handbook.pdf").write_bytes((DOCUMENTS / "handbook.pdf").read_bytes())
+    mine.call("note_save", text="a harbour")
+    assert "Not searched: 1 document " in mine.search("wick")["unsearched"]["file"]
+    assert "unsearched" not in mine.search("harbour")
+    assert "unsearched" not in mine.search("wick", kinds=["note"])
+    (mine.folder / "ledger.txt").write_text("bales and bales\n" * 600_000 + "KERNEL_PANIC\n")
+    for query in ("harbour", "KERNEL_PANIC", "KERNEL_PANICS"):
+        answer = mine.search(query)
+        assert "1 file over 8 MiB; repo_search finds every line" in answer["unsearched"]["file"]
+        near = answer.get("nearest")
+        assert near is None or mine.search(near)["hits"]
+
+
 def test_a_search_goes_on_to_its_end_without_a_repeat(mine: Searcher) -> None:
     for number in range(25):
         mine.call("note_save", text=f"storm {number}")

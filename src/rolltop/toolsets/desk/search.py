@@ -32,6 +32,7 @@ from rolltop.toolsets.desk.versions import parse_time
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import ranking as files
+from rolltop.toolsets.retrieval.service.left_out import LeftOut
 from rolltop.toolsets.retrieval.service.root_lookup import find_gone_roots
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -74,11 +75,13 @@ ALL_KINDS: Final[frozenset[Kind]] = frozenset({"note", "pad", "cell", "task", "f
 class FoundLists(NamedTuple):
     """What each toolset's own search found, best first, by the toolset's name.
 
-    `unsearched` has the kinds that were not searched, or not everywhere, and why.
+    `unsearched` has the kinds that were not searched, or not everywhere, and why; `left_out` are
+    the files that were not read, or not to their end.
     """
 
     by_toolset: Mapping[str, Sequence[FoundText]]
     unsearched: Mapping[Kind, RolltopError]
+    left_out: LeftOut
 
 
 async def find_texts(call: CallContext, query: TextQuery) -> FoundLists:
@@ -97,8 +100,15 @@ async def find_texts(call: CallContext, query: TextQuery) -> FoundLists:
     if "task" in query.kinds and offers("tasks"):
         tasks: TaskService = call.app.load_service(TASKS.service)
         searches["tasks"] = call.read(_find_tasks, tasks, query)
+    left_out = LeftOut()
+
+    async def find_files() -> list[FoundText]:
+        nonlocal left_out
+        texts, left_out = await call.run_in_thread(files.find_texts, call, query)
+        return texts
+
     if "file" in query.kinds and offers("retrieval"):
-        searches["retrieval"] = call.run_in_thread(files.find_texts, call, query)
+        searches["retrieval"] = find_files()
     outcomes = await asyncio.gather(*searches.values(), return_exceptions=True)
     found: dict[str, Sequence[FoundText]] = {}
     unsearched: dict[Kind, RolltopError] = {}
@@ -112,7 +122,7 @@ async def find_texts(call: CallContext, query: TextQuery) -> FoundLists:
         raise next(iter(unsearched.values()))
     if "retrieval" in found and (gone := find_gone_roots(call.app.roots)):
         unsearched["file"] = gone
-    return FoundLists(found, unsearched)
+    return FoundLists(found, unsearched, left_out)
 
 
 def _as_failure(problem: BaseException) -> RolltopError:
@@ -210,6 +220,8 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
         kind: failure.message if ranked else f"{failure.message}. {failure.hint}"
         for kind, failure in found.unsearched.items()
     }
+    if left_out := found.left_out.hint(call.app, is_empty=not ranked):
+        unsearched["file"] = " ".join(filter(None, [unsearched.get("file"), left_out]))
     return RankedAnswer(ranked, moment, _limited_kinds(lists, query.limit), unsearched)
 
 

@@ -163,12 +163,15 @@ class Meta(TypedDict):
 class RankedMeta(Meta):
     """Metadata of a ranked search; `mode` tells whether embeddings were used.
 
-    `unread` files may match and were not read; more of them while `indexing` is incomplete.
+    `unread` files may match and were not read; more of them while `indexing` is incomplete. Of
+    files in `skipped` that are `too_large` only the beginning was ranked. `limited`: only the best
+    results are listed, and there may be more.
     """
 
     mode: Literal["hybrid", "words"]
     unread: NotRequired[int]
     indexing: NotRequired[Indexing]
+    limited: NotRequired[bool]
 
 
 class LineData(TypedDict):

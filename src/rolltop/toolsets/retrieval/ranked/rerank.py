@@ -67,13 +67,14 @@ class Ranking(NamedTuple):
 
     `unread` files may match and were not read: they are not indexed, and others were likelier or
     time ran out; if there are any, `lacking` files are not indexed. `terms` are the texts searched
-    for, in lower case.
+    for, in lower case. `limited`: others may answer too, behind the best.
     """
 
     places: list[RankedResult]
     unread: int = 0
     terms: frozenset[str] = frozenset()
     lacking: int = 0
+    limited: bool = False
 
     def preview(self, place: RankedResult) -> str:
         """Build the lines that represent a result."""
@@ -131,7 +132,8 @@ def _search(
         best = meaning.reorder(best, [place.own for place in best])
     terms = frozenset(query.literals.values()) or frozenset({query.phrase})
     unread, lacking = sum(one.unread for one in found), sum(one.lacking for one in found)
-    return Ranking(_by_file(best)[:limit], unread, terms, lacking)
+    limited = len(places) > MAX_RESULTS or any(len(one.chunks) >= MAX_CANDIDATES for one in found)
+    return Ranking(_by_file(best)[:limit], unread, terms, lacking, limited)
 
 
 def _by_file(places: Sequence[RankedResult]) -> list[RankedResult]:

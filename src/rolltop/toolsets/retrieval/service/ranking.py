@@ -41,6 +41,7 @@ from rolltop.toolsets.retrieval.models import (
 from rolltop.toolsets.retrieval.ranked import MAX_RESULTS, Meaning, RankedTree, Ranking
 from rolltop.toolsets.retrieval.ranked import search as search_ranked
 from rolltop.toolsets.retrieval.service.exact_search import empty_meta
+from rolltop.toolsets.retrieval.service.left_out import LeftOut
 from rolltop.toolsets.retrieval.service.result_pages import (
     PagePosition,
     ResultPages,
@@ -112,21 +113,32 @@ def ranked_page(
     ]
     found, compared, pages, at = _find_page(call, query, looked, limit, until)
     wanted = pages.remaining(at)
-    details = {} if wanted or call.cursor else _empty_meta(query, looked, most_bytes, until)
+    left_out = _left_out(looked)
+    details: JsonObject = {"skipped": {"too_large": left_out.partly} if left_out.partly else None}
+    if not wanted and not call.cursor:
+        details |= _empty_meta(app, query, looked, most_bytes, until)
+    hints = filter(None, [details.get("hint"), left_out.hint(app, is_empty=not found.places)])
+    details["hint"] = " ".join(hints) or None
     mode = "hybrid" if compared else "words"
     details |= {"unread": found.unread or None, "indexing": _indexing(app, found, looked)}
     meta = timer.meta(repo_label(roots), mode=mode, missing=missing, **details)
+    is_limited = found.limited and not pages.has_next(at)
+
+    def envelope(items: list[JsonObject]) -> JsonObject:
+        limited = {"limited": True} if is_limited and len(items) == len(wanted) else {}
+        return {"result": items, "meta": {**meta, **limited}}
+
     return Page(
         [_result_data(place, found.preview(place)) for place in wanted],
-        lambda items: {"result": items, "meta": meta},
+        envelope,
         lambda index: pages.cursor(at, index + 1),
         pages.has_next(at),
         counts_only=True,
     )
 
 
-def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
-    """Return the places in files that answer a search best, for the desk's own search.
+def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], LeftOut]:
+    """Find the places in files that answer a search best, for the desk's own search.
 
     Raises RolltopError: CONFIG_INVALID.
     """
@@ -147,7 +159,7 @@ def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
         for one in looked
         for entry in one.entries
     }
-    return [
+    texts = [
         FoundText(
             "file",
             file_address(place.repo, place.path, (place.line, place.end_line)),
@@ -159,6 +171,7 @@ def find_texts(call: CallContext, query: TextQuery) -> list[FoundText]:
         )
         for place in found.places[: query.limit]
     ]
+    return texts, _left_out(looked)
 
 
 def _find_page(
@@ -319,6 +332,13 @@ def _indexing(
     return {"done": total - found.lacking, "total": total}
 
 
+def _left_out(looked: Sequence[_SelectedRoot]) -> LeftOut:
+    found = LeftOut()
+    for one in looked:
+        found = found.add(one.tree, filter(one.is_selected, one.entries))
+    return found
+
+
 def _entries(tree: SearchRoot) -> Sequence[FileStat]:
     """List the selected files; the catalog's own list if there is one."""
     entries = tree.files(SkippedEntries())
@@ -331,13 +351,18 @@ def open_chunk_indexes(app: AppContext) -> ChunkIndexes:
 
 
 def _empty_meta(
-    ranked: RankedQuery, looked: Sequence[_SelectedRoot], most_bytes: int, deadline: float
+    app: AppContext,
+    ranked: RankedQuery,
+    looked: Sequence[_SelectedRoot],
+    most_bytes: int,
+    deadline: float,
 ) -> JsonObject:
     """Describe an empty result in the terms of exact search.
 
     Covers what a search for an absent text reads; a file of which only the beginning is ranked
-    counts as too large. Empty on a timeout.
+    counts as too large. `nearest` is what this search would find. Empty on a timeout.
     """
+    most_bytes = min(most_bytes, MAX_BYTES)
     searched = [one.tree for one in looked]
     query = Query(ranked.text, file_glob=ranked.file_glob)
     try:
@@ -346,12 +371,12 @@ def _empty_meta(
             replace(query, text=uuid4().hex),
             limit=1,
             deadline=deadline,
-            most_bytes=min(most_bytes, MAX_BYTES),
+            most_bytes=most_bytes,
         )
     except DeadlineExceeded:
         return {}
     details = empty_meta(found, searched, query, most_bytes)
-    if details["nearest"] == ranked.text.strip():  # it occurs where files are not ranked
+    if not _finds(app, details["nearest"], looked, deadline):
         details["nearest"] = None
     words = sorted(set(_WORD.findall(ranked.text)), key=lambda word: (-len(word), word))
     end = time.monotonic() + _WORD_CHECK_SECONDS
@@ -359,8 +384,16 @@ def _empty_meta(
         if details["nearest"] or len(words) == 1:
             break
         one = replace(query, text=word)
-        details["nearest"] = find_suggestion(searched, one, found.bytes, end, max_bytes=most_bytes)
+        near = find_suggestion(searched, one, found.bytes, end, max_bytes=most_bytes)
+        details["nearest"] = near if _finds(app, near, looked, deadline) else None
     return details
+
+
+def _finds(
+    app: AppContext, text: str | None, looked: Sequence[_SelectedRoot], until: float
+) -> bool:
+    """Report whether a ranked search for a text finds anything: in documents it does not."""
+    return text is not None and bool(_ranking(app, text, looked, None, until).places)
 
 
 def _result_data(place: RankedResult, preview: str) -> JsonObject:

@@ -21,7 +21,7 @@ from rolltop.workspace.suggestions import suggest_paths
 
 # A tool of another toolset, which may be disabled.
 _READER: Final = "smart_read"
-_DOCUMENTS: Final = frozenset({".pdf", ".docx", ".pptx", ".epub"})
+DOCUMENTS: Final = (".pdf", ".docx", ".pptx", ".epub")
 _MESSAGES: Final = {
     "PATH_EMPTY": "path is blank",
     "PATH_OUT_OF_ROOT": "path is outside the roots",
@@ -172,7 +172,7 @@ def root_name(located: ResolvedPath) -> str:
 
 def reader_tool(app: AppContext, located: ResolvedPath) -> str:
     """Name the call that reads a document in a binary format; empty if there is none."""
-    if located.path.suffix.lower() not in _DOCUMENTS or not app.registry.has_tools([_READER]):
+    if located.path.suffix.lower() not in DOCUMENTS or not app.registry.has_tools([_READER]):
         return ""
     path = f"{root_name(located)}/{located.relative}"
     return (

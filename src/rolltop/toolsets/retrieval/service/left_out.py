@@ -1,0 +1,58 @@
+"""What a ranked search leaves out of the files it may see, and the calls that look there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final, NamedTuple
+
+from rolltop.core.context import AppContext
+from rolltop.toolsets.retrieval.grep.verifier import head_is_text
+from rolltop.toolsets.retrieval.index.file_text import BEGINNING, MAX_BYTES
+from rolltop.toolsets.retrieval.models import SearchRoot
+from rolltop.toolsets.retrieval.service.root_lookup import DOCUMENTS
+from rolltop.workspace import FileStat
+
+# Large files that are looked at: whether they are text.
+_MAX_EXAMINED: Final = 1_000
+
+
+class LeftOut(NamedTuple):
+    """How many files were ranked by their beginning only, and how many documents not at all."""
+
+    partly: int = 0
+    documents: int = 0
+
+    def add(self, tree: SearchRoot, entries: Iterable[FileStat]) -> LeftOut:
+        """Count those among a root's files too."""
+        entries = list(entries)
+        documents = [entry for entry in entries if entry.relative.lower().endswith(DOCUMENTS)]
+        others = {entry for entry in entries if entry.size > MAX_BYTES}.difference(documents)
+        partly = sum(_is_text(tree, entry) for entry in islice(others, _MAX_EXAMINED))
+        return LeftOut(self.partly + partly, self.documents + len(documents))
+
+    def hint(self, app: AppContext, *, is_empty: bool) -> str:
+        """Name what was left out; documents only where nothing else was found."""
+        said: list[str] = []
+        if self.partly:
+            what = "1 file" if self.partly == 1 else f"{self.partly} files"
+            said.append(
+                f"Only the first {BEGINNING >> 20} MiB was ranked of {what} over"
+                f" {MAX_BYTES >> 20} MiB{_call(app, 'repo_search', 'finds every line')}."
+            )
+        if self.documents and is_empty:
+            what = "1 document" if self.documents == 1 else f"{self.documents} documents"
+            said.append(
+                f"Not searched: {what} (PDF, DOCX, PPTX, EPUB)"
+                f"{_call(app, 'read_plan', 'finds their sections on a query')}."
+            )
+        return " ".join(said)
+
+
+def _is_text(tree: SearchRoot, entry: FileStat) -> bool:
+    known = None if tree.index is None else tree.index.is_text(entry)
+    return bool(head_is_text(tree, entry) if known is None else known)
+
+
+def _call(app: AppContext, tool: str, does: str) -> str:
+    return f"; {tool} {does}" if app.registry.has_tools([tool]) else ""
