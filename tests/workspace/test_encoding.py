@@ -84,6 +84,67 @@ def test_a_few_western_accents_are_not_taken_for_rarer_letters(text: str) -> Non
     assert decode(text.encode("cp1252")).text == text
 
 
+WINDOWS = [
+    "He said “hello” – it’s a naïve café… £5.",  # noqa: RUF001  # as Windows types it
+    "price;€ 5,00;naïve",
+    "a cœur, “voilà” – l’œuvre de sa sœur",  # noqa: RUF001  # as Windows types it
+    "¿Qué? ¡Hola! Año nuevo, mañana será señor",
+    "100 ¥, £20, 30 ¢ © 2020 ®",
+    "¶ one\n§ two\n© three\n® four ¢ ¥ ¬ × ÷",
+    "20°C – 30°C, 5×5 mm², ±3",  # noqa: RUF001  # as Windows types it
+    "Rolltop™ and ® signs • bullets",
+    "São Paulo é uma cidade ótima, não é? Coração, maçã, avó.",
+    "Rua da Conceição, 5º andar, 3ª porta",
+]
+LATIN_1 = [
+    "# Copyright © 2019 José Núñez\nx = 'naïve'",
+    "# Copyright © 2019 José Núñez, François Dupré\ndef f():\n    return 'naïve'  # déjà vu",
+    "Ginés Hernández, Iñaki Pérez, Ángel Muñoz: 2019-2021",
+    "Håkan Öberg <hakan@x.se>\nfixed by Jürgen Müller, Søren Kierkegård, Renée Élodie",
+]
+LATIN_9 = [
+    "Un cœur brisé coûte 5 €",
+    "cœur 5 €",
+    "une œuvre à 20 €",
+    "Œuvres complètes: 10 €",
+    "5 €",
+]
+
+
+@pytest.mark.parametrize("times", [1, 5, 200])
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        *((text, "cp1252") for text in WINDOWS),
+        *((text, "iso8859-1") for text in LATIN_1),
+        *((text, "iso8859-15") for text in LATIN_9),
+    ],
+)
+def test_western_text_is_read_with_its_own_letters_and_signs(
+    text: str, encoding: str, times: int
+) -> None:
+    assert decode(f"{text}\n".encode(encoding) * times).text == f"{text}\n" * times
+
+
+@pytest.mark.parametrize("times", [1, 5, 200])
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("To jest „zwykły” polski – tekst, który służy do sprawdzenia.", "cp1250"),  # noqa: RUF001  # as Windows types it
+        ("Řekl „ano“ – a šel domů… Petra Žižková", "cp1250"),  # noqa: RUF001  # as Windows types it
+        ("Árvíztűrő tükörfúrógép", "cp1250"),
+        ("Árvíztűrő tükörfúrógép", "iso8859-2"),
+        ("Şişli'de “güneşli” bir gün – ığdır çağ", "cp1254"),  # noqa: RUF001  # as Windows types it
+        ("Он сказал: «да» – и ушёл…", "cp1251"),  # noqa: RUF001  # Russian
+        ("Καλημέρα “κόσμε” – είπε", "cp1253"),  # noqa: RUF001  # Greek
+    ],
+)
+def test_text_of_others_keeps_its_letters_beside_quotes_and_dashes(
+    text: str, encoding: str, times: int
+) -> None:
+    assert decode(f"{text}\n".encode(encoding) * times).text == f"{text}\n" * times
+
+
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [

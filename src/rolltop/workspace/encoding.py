@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from chardet import EncodingEra
 
 Read = Callable[[int, int], bytes]
 
@@ -62,14 +65,23 @@ _SINGLE_BYTE_CHARACTERS: Final = re.compile(rb"[\0-/]")
 _LETTER: Final = r"[^\W\d_]"
 # Letters that are frequent in Western Europe, whose bytes elsewhere mostly are rarer ones.
 _WESTERN_LETTERS: Final = "àáâãäåçéêëíîïñóôöøùúûüßÀÁÂÃÄÅÇÉÊËÍÎÏÑÓÔÖØÙÚÛÜ"
+# In ISO-8859-15 the ligatures have the bytes of fractions.
+_LIGATURE: Final = "[œ½](?=[ui])|[Œ¼](?=[uid])"
 _WESTERN_WORD: Final = re.compile(
-    rf"µ?[{_WESTERN_LETTERS}]*[A-Za-z][A-Za-z{_WESTERN_LETTERS}]*|[àÀ¼½¾]"
+    rf"µ?(?:[{_WESTERN_LETTERS}]|{_LIGATURE})*[A-Za-z](?:[A-Za-z{_WESTERN_LETTERS}]|{_LIGATURE})*"
+    "|[àÀ¼½¾]"
 )
 _WESTERN_SIGN: Final = re.compile(
-    rf"(?<!{_LETTER})(?:[§±©£€]|°[CF]?)(?!{_LETTER})|[\xa0«»\u2013\u2014\u2018-\u201e\u2026]"
+    rf"(?<!{_LETTER})(?:[§±©£€¢¤¥¦¬¶×÷•]|°[CF]?)(?!{_LETTER})|[®™](?!{_LETTER})"
+    rf"|(?<!{_LETTER})[¡¿](?=[A-ZÁÉÍÓÚÑ])|(?<=\d)[ªº²³](?!{_LETTER})|\b[cdkm]?m[²³](?!{_LETTER})"
+    r"|[\xa0·«»\u2013\u2014\u2018-\u201e\u2026]"
 )
-# More characters beyond ASCII tell encodings apart by themselves.
+_EURO_OR_LIGATURE: Final = re.compile(r"¤|[A-Za-z]½[ui]|(?<!\w)[¼½](?:uv|il|uf)")
+# More letters beyond ASCII tell encodings apart by themselves.
 _MAX_WESTERN: Final = 4
+# Hungarian has all its other letters where Western Europe has them.
+_HUNGARIAN: Final = re.compile("[õûÕÛ]")
+_C1_CONTROLS: Final = re.compile("[\x80-\x9f]")
 _MULTIBYTE_ENCODINGS: Final = ("cp932", "euc_jp", "big5", "cp949", "gb18030")
 # The one that reads nearly all bytes, those of the others too.
 _PERMISSIVE_ENCODING: Final = "gb18030"
@@ -270,8 +282,9 @@ def _run_detector(data: bytes) -> str:
     """
     telling = _sample_lines(data)
     name = _guess(telling)
-    if not is_multibyte(name) and _is_western(telling):
-        return "cp1252"
+    if not is_multibyte(name) and _is_western(telling, name):
+        is_newer = _EURO_OR_LIGATURE.search(telling.decode("cp1252"))
+        return "iso8859-15" if is_newer and not _has_controls(telling, "iso8859-15") else "cp1252"
     like = _SUPERSETS.get(name, name)
     if like == _PERMISSIVE_ENCODING or like not in _MULTIBYTE_ENCODINGS:
         for encoding in _MULTIBYTE_ENCODINGS:
@@ -282,26 +295,47 @@ def _run_detector(data: bytes) -> str:
     return "cp1252" if _mixes_scripts(telling.decode(name, "replace")) else name
 
 
-def _is_western(data: bytes) -> bool:
-    """Report whether few characters are beyond ASCII, and those usual where they stand."""
+def _is_western(data: bytes, guess: str) -> bool:
+    """Report whether all beyond ASCII is usual where it stands, and few letters are for the guess.
+
+    Those that both read alike speak for neither, and a word says no more where it is repeated.
+    """
     if not _can_decode(data, "cp1252"):
         return False
-    text = data.decode("cp1252")
-    words = [word for word in re.findall(f"{_LETTER}+", text) if not word.isascii()]
-    others = re.sub(_LETTER, "_", _WESTERN_SIGN.sub("", text))
-    return (
-        _count_beyond_ascii(text) <= _MAX_WESTERN
-        and others.isascii()
-        and all(map(_WESTERN_WORD.fullmatch, words))
-    )
+    text = _WESTERN_SIGN.sub(" ", data.decode("cp1252"))
+    words = {word for word in re.findall(f"{_LETTER}+", text) if not word.isascii()}
+    if not (re.sub(_LETTER, "_", text).isascii() and all(map(_WESTERN_WORD.fullmatch, words))):
+        return False
+    letters = [one for word in words for one in word if not one.isascii()]
+    if len(letters) > _MAX_WESTERN and not _HUNGARIAN.search("".join(letters)):
+        letters = [one for one in letters if one.encode("cp1252").decode(guess, "replace") != one]
+    return len(letters) <= _MAX_WESTERN
+
+
+def _has_controls(data: bytes, encoding: str) -> bool:
+    """Report whether an encoding reads controls where cp1252, which has none there, has signs."""
+    found = _C1_CONTROLS.search(data.decode(encoding, "replace"))
+    return found is not None and _can_decode(data, "cp1252")
 
 
 def _guess(data: bytes) -> str:
-    from chardet import EncodingEra, detect  # noqa: PLC0415  # its models take 100 ms to load
+    """Return the encoding that the detector finds, or the one of Windows that texts have instead.
 
-    # Old web pages, mail and files; the rarer ones (Macintosh, DOS, mainframes) are guessed
-    # wrongly far more often than they occur.
-    era = EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO
+    Old web pages, mail and files have others too; the rarer ones (Macintosh, DOS, mainframes) are
+    guessed wrongly far more often than they occur.
+    """
+    from chardet import EncodingEra  # noqa: PLC0415  # its models take 100 ms to load
+
+    name = _detect(data, EncodingEra.MODERN_WEB | EncodingEra.LEGACY_ISO)
+    if not is_multibyte(name) and _has_controls(data, name):
+        name = _detect(data, EncodingEra.MODERN_WEB)
+        return "cp1252" if _has_controls(data, name) else name
+    return "cp1252" if name == "iso8859-1" and _can_decode(data, "cp1252") else name
+
+
+def _detect(data: bytes, era: EncodingEra) -> str:
+    from chardet import detect  # noqa: PLC0415  # its models take 100 ms to load
+
     try:
         name = codecs.lookup(detect(data, encoding_era=era)["encoding"] or "cp1252").name
     except LookupError:
