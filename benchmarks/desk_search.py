@@ -65,7 +65,7 @@ _HOW: Final = (
     "of the right text's kind, among that kind. The others: one order of all kinds' texts."
 )
 
-Lists = dict[str, list["FoundText"]]
+Lists = Mapping[str, Sequence["FoundText"]]
 Way = Callable[[str, Lists], Sequence["FoundText"]]
 
 
