@@ -342,7 +342,7 @@ def fail_with(problem: Exception, *_: object) -> None:
     "wrong",
     [
         {"query": " "},
-        {"query": "storm", "since": "yesterday"},
+        {"query": "storm", "since": "someday"},
         {"query": "storm", "kinds": ["section"]},
         {"query": "before:soon storm"},
         {"query": "storm", "project": "x" * 10_000},

@@ -275,7 +275,7 @@ def test_a_time_before_the_journal_says_since_when_it_is_kept(mine: Writer) -> N
         ("rolltop://file/docs/a.md", "2026-01-01", "git"),
         ("rolltop://section/docs/a.md#s1", "2026-01-01", "git"),
         ("rolltop://task/1a2b3c4d@2", "2026-01-01", "version"),
-        ("rolltop://task/1a2b3c4d", "yesterday", "no date"),
+        ("rolltop://task/1a2b3c4d", "someday", "no date"),
     ],
 )
 def test_a_time_that_cannot_be_meant_is_refused(
@@ -284,6 +284,38 @@ def test_a_time_that_cannot_be_meant_is_refused(
     error = mine.fails(uri, as_of=as_of)
     assert error["code"] == "INVALID_ARGUMENT"
     assert said in error["message"] + error["hint"]
+
+
+def test_the_minute_that_an_answer_shows_can_be_asked_for(mine: Writer) -> None:
+    note = mine.call("note_save", text="walrus")
+    shown = mine.read(note["uri"])["at"]
+    mine.call("note_save", id=note["id"], local_version=1, text="otter")
+    assert mine.read(note["uri"], as_of=shown)["text"] == "walrus"
+    assert mine.read(note["uri"], as_of="1 hour ago")["text"] == "walrus"
+    assert mine.read(note["uri"], as_of=f"{mine.clock():%Y-%m-%d}")["text"] == "otter"
+    assert mine.read(note["uri"], as_of="today")["text"] == "otter"
+    found = mine.call("desk_search", query="walrus", as_of=shown)["hits"]
+    assert [hit["uri"].partition("@")[0] for hit in found] == [note["uri"]]
+
+
+def test_what_was_made_later_did_not_exist_yet(mine: Writer) -> None:
+    first = mine.call("add_task", title="first")["data"]
+    made = mine.read(first["uri"])["at"].removesuffix("Z")
+    before = mine.fails(first["uri"], as_of="yesterday")["message"]
+    assert f"did not exist yet at 2026-01-30T23:59:59.999999Z: it was made at {made}" in before
+    pad = mine.call("scratch_create", cells=[{"language": "txt", "content": "a"}])["scratchpad"]
+    for uri in (pad["uri"], pad["cells"][0]["uri"]):
+        later = mine.fails(uri, as_of=made)
+        assert (later["code"], "did not exist yet" in later["message"]) == ("NOT_FOUND", True)
+
+
+def test_what_is_older_than_the_journal_is_not_said_to_be_new(mine: Writer) -> None:
+    task = mine.call("add_task", title="first")["data"]
+    mine.call("update_task", task_id=task["task_id"], title="second")
+    mine.purge(mine.clock() + timedelta(minutes=1))
+    mine.call("update_task", task_id=task["task_id"], title="third")
+    error = mine.fails(task["uri"], as_of="2020-01-01")
+    assert (error["code"], "no longer kept" in error["message"]) == ("VERSION_NOT_FOUND", True)
 
 
 def test_an_earlier_text_that_is_cut_goes_on_at_its_version(mine: Writer) -> None:

@@ -132,6 +132,10 @@ class Database:
         self._services: Final = Services()
         self._closed = False
 
+    def now(self) -> datetime:
+        """Read the clock by which transactions have their moment."""
+        return self._clock()
+
     def exists(self) -> bool:
         """Whether anything of a SQLite store is there; opening makes one where nothing is.
 

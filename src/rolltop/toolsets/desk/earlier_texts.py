@@ -63,7 +63,7 @@ def _is_wanted(tx: Tx, app: AppContext, query: TextQuery, kind: str, thing: Earl
         return False
     if kind == "note":
         notes: NoteService = app.load_service(NOTES.service)
-        return notes.meets_filters(query, thing.text, thing.tags, thing.at)
+        return notes.meets_filters(query, thing.text, thing.tags, thing.at, tx.now)
     if not set(query.tags) <= set(thing.tags):
         return False
     if query.project is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, cast
 
-from rolltop.core import accounts
+from rolltop.core import accounts, times
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import (
     RECORD_KINDS,
@@ -19,7 +20,7 @@ from rolltop.core.addresses import (
     short_id,
     show_address,
 )
-from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
+from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.errors import InvalidArgument
@@ -36,7 +37,7 @@ _MAX_DIGITS: Final = 18  # of a number that both databases hold
 _SHORT_OPERATION: Final = 8  # hexadecimal digits
 
 
-def parse_since(since: str | None, wanted: EntryFilter) -> EntryFilter:
+def parse_since(since: str | None, wanted: EntryFilter, now: datetime) -> EntryFilter:
     """Return the filter with what `since` means: a number of the journal or a time."""
     if since is None:
         return wanted
@@ -44,11 +45,11 @@ def parse_since(since: str | None, wanted: EntryFilter) -> EntryFilter:
         after = int(since) if len(since) <= _MAX_DIGITS else 1 << 62
         return replace(wanted, after=after)
     try:
-        return replace(wanted, since=parse_timestamp(since))
-    except InvalidArgument:
+        return replace(wanted, since=times.parse_span(since, "since", now).start)
+    except InvalidArgument as refused:
         raise InvalidArgument(
             f"since is {value_preview(since)}, which is neither a sequence number nor a time",
-            hint="Send a sequence number of desk_history, or a time such as 2026-01-31T09:00.",
+            hint=f"Send a sequence number of desk_history, or a time. {refused.hint}",
         ) from None
 
 

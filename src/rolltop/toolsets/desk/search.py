@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core import cursor as cursors
+from rolltop.core import times
 from rolltop.core.addresses import full_address, parse_address, record_address, show_address
 from rolltop.core.arguments import require_storable
 from rolltop.core.dispatch import internal_error
@@ -28,7 +29,6 @@ from rolltop.toolsets.desk.earlier_texts import read_earlier_texts
 from rolltop.toolsets.desk.excerpts import SIZES, Excerpts
 from rolltop.toolsets.desk.opened import find_titles, format_minute, use_tool
 from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_below, rank_texts
-from rolltop.toolsets.desk.versions import parse_time
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import ranking as files
@@ -168,13 +168,13 @@ class SearchRequest:
     since: str | None
     as_of: str | None
 
-    def parse(self) -> TextQuery:
+    def parse(self, now: datetime) -> TextQuery:
         """Return what to search for. Raises InvalidArgument."""
         words = self.query.replace("\0", " ").encode("utf-8", "replace").decode()
         if not words.strip():
             raise InvalidArgument("query is blank", hint="Send some words of what you look for.")
         tags = tuple(require_storable(tag, "tags") for tag in self.tags or ())
-        since = None if self.since is None else parse_time(self.since, "since")
+        since = None if self.since is None else times.parse_span(self.since, "since", now).start
         project = None if self.project is None else require_storable(self.project, "project")
         kinds = frozenset(self.kinds or ALL_KINDS)
         if tags:
@@ -213,7 +213,8 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
         found = await find_texts(call, query)
         lists = [*found.by_toolset.values()]
     else:
-        moment, lists, found = await _find_earlier_texts(call, query, parse_time(as_of, "as_of"))
+        then = times.parse_span(as_of, "as_of", call.app.database.now()).end
+        moment, lists, found = await _find_earlier_texts(call, query, then)
     ranked = await call.run_in_thread(rank_texts, query.words, lists)
     ranked = await _mark_superseded(call, ranked, moment)
     unsearched = {
@@ -227,7 +228,7 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
 
 async def search(call: CallContext, request: SearchRequest) -> Page:
     """Answer desk_search. Raises InvalidArgument."""
-    query, kind = request.parse(), request.cursor_kind()
+    query, kind = request.parse(call.app.database.now()), request.cursor_kind()
     named = cursors.decode_place(kind, call.cursor)
     found = await rank(call, query, request.as_of)
     ranked, moment = found.texts, found.moment

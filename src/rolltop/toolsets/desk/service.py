@@ -80,7 +80,7 @@ class DeskService:
 
         """
         address = parse_address(require_storable(uri, "uri"))
-        request = versions.EarlierRequest.parse(uri, address, as_of)
+        request = versions.EarlierRequest.parse(uri, address, as_of, self._app.database.now())
         self._require_offered(address)
         try:
             opened = await self._open(replace(call, cursor=None), address)
@@ -215,7 +215,9 @@ class DeskService:
         """Answer desk_history. Raises InvalidArgument."""
         for name, text in (("actor", actor), ("tool", tool)):
             require_storable(text or "", name)
-        wanted = history.parse_since(since, EntryFilter(client=actor, tool=tool))
+        wanted = history.parse_since(
+            since, EntryFilter(client=actor, tool=tool), self._app.database.now()
+        )
         wanted = history.filter_by_project(project, wanted)
         if uri is not None:
             wanted = history.filter_by_address(require_storable(uri, "uri"), wanted)
@@ -225,7 +227,7 @@ class DeskService:
         self, call: CallContext, since: str | None, wait_seconds: int, project: str | None
     ) -> Page:
         """Answer desk_changes. Raises InvalidArgument."""
-        wanted = history.parse_since(since, EntryFilter())
+        wanted = history.parse_since(since, EntryFilter(), self._app.database.now())
         wanted = history.filter_by_project(project, wanted)
         return await history.wait_for_changes(call, wanted, wait_seconds)
 
@@ -277,7 +279,8 @@ def _parse_wanted(
         )
     if operation is None:
         own = EntryFilter(label=call.principal.label)
-        return history.parse_since(since, EntryFilter(client=actor) if actor else own)
+        wanted = EntryFilter(client=actor) if actor else own
+        return history.parse_since(since, wanted, call.app.database.now())
     digits = operation.replace("-", "").lower()
     if not _OPERATION.fullmatch(digits):
         raise InvalidArgument(

@@ -8,14 +8,17 @@ from datetime import datetime
 from typing import Final
 
 from rolltop.core import cursor as cursors
+from rolltop.core import times
 from rolltop.core.addresses import Address, short_id
-from rolltop.core.arguments import parse_timestamp, value_preview
+from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext, CallContext, import_object
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument, NotFound
+from rolltop.core.journal.history import EntryFilter, read_entries
 from rolltop.core.journal.snapshot import (
     EarlierThing,
     JournalSnapshot,
+    Moment,
     moment_at,
     moment_of_version,
     version_not_kept,
@@ -38,7 +41,7 @@ class EarlierRequest:
     as_of: datetime | None
 
     @classmethod
-    def parse(cls, uri: str, address: Address, as_of: str | None) -> EarlierRequest:
+    def parse(cls, uri: str, address: Address, as_of: str | None, now: datetime) -> EarlierRequest:
         """Return the request. Raises InvalidArgument."""
         if as_of is None:
             return cls(uri, address, None)
@@ -51,7 +54,7 @@ class EarlierRequest:
             raise InvalidArgument(
                 "The address names a version, and as_of a time", hint="Send one of the two."
             )
-        return cls(uri, address, parse_time(as_of, "as_of"))
+        return cls(uri, address, times.parse_span(as_of, "as_of", now).end)
 
     @property
     def cursor_kind(self) -> str:
@@ -70,15 +73,6 @@ class EarlierRequest:
     def resume_at(self, line: int, char: int, _left: int) -> dict[str, object]:
         """Return the argument that goes on with a text at a character of a line."""
         return {"cursor": cursors.encode(self.cursor_kind, [line, char])}
-
-
-def parse_time(text: str, name: str) -> datetime:
-    """Parse a time. Raises InvalidArgument."""
-    try:
-        return parse_timestamp(text)
-    except InvalidArgument as refused:
-        hint = "Send a time such as 2026-01-31T09:00, in UTC unless it says."
-        raise InvalidArgument(f"{name}: {refused.message}", hint=hint) from None
 
 
 async def open_earlier(
@@ -131,7 +125,7 @@ def _read_thing(
 ) -> EarlierThing | None:
     kind, ref = address.kind, address.id
     if request.as_of is not None:
-        moment = moment_at(tx, request.as_of)
+        moment = _moment_at(tx, request, request.as_of, (kind, ref))
     else:
         version, newest = int(address.version), int(now.address.version or 0)
         if not version or 0 < newest < version:
@@ -145,13 +139,40 @@ def _read_thing(
         snapshot = JournalSnapshot(tx, moment, toolset.journal_kinds, only)
         thing = import_object(toolset.earlier)(app, tx, snapshot, kind, ref)[ref]
     if thing is None and request.as_of is not None:
+        not_yet = _not_yet(tx, request, (kind, ref))
         raise NotFound(
-            f"{value_preview(request.uri)} was not there at {format_timestamp(request.as_of)}",
+            not_yet or f"{value_preview(request.uri)} was not there at {_format_as_of(request)}",
             hint="desk_history shows what became of it, and when.",
         )
     if thing is None:
         raise version_not_kept(tx, request.uri)
     return thing
+
+
+def _moment_at(tx: Tx, request: EarlierRequest, at: datetime, thing: tuple[str, str]) -> Moment:
+    """Find the journal's place of then. Raises NotFound: too little is kept, or it was not yet."""
+    try:
+        return moment_at(tx, at)
+    except NotFound as missing:
+        missing.message = _not_yet(tx, request, thing) or missing.message
+        raise
+
+
+def _not_yet(tx: Tx, request: EarlierRequest, thing: tuple[str, str]) -> str:
+    """Say when a thing was made, if that was later; nothing where the journal does not tell."""
+    kind, ref = thing
+    first = read_entries(tx, EntryFilter(kind=kind, ref=ref), limit=1, heads_only=True)
+    is_made = first and first[0].version_before is None and first[0].tool != "desk_undo"
+    if not is_made or request.as_of is None or first[0].at <= request.as_of:
+        return ""
+    return (
+        f"{value_preview(request.uri)} did not exist yet at {_format_as_of(request)}:"
+        f" it was made at {format_timestamp(first[0].at)}"
+    )
+
+
+def _format_as_of(request: EarlierRequest) -> str:
+    return "" if request.as_of is None else format_timestamp(request.as_of)
 
 
 def _describe(request: EarlierRequest, thing: EarlierThing, now: Opened) -> Iterator[str]:

@@ -15,7 +15,7 @@ from math import log
 from typing import Any, Final
 from uuid import UUID
 
-from rolltop.core import argument_names, arguments
+from rolltop.core import argument_names, arguments, times
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import record_address
 from rolltop.core.db import Tx
@@ -68,6 +68,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CURSOR_CODE: Final = "INVALID_ARGUMENT"
 _DAY_SECONDS: Final = 24 * 3600.0
 _EPOCH: Final = date(1970, 1, 1)
+_DAY_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Behind a digit it is a sign of inches.
 _QUOTED: Final = r'(?<![0-9])["“”„]([^"“”„]*)(?:["“”]|$)'
@@ -89,6 +90,7 @@ _TRASH: Final = {0: False, 1: True, 2: None}
 class _QueryParts:
     """The parts of a query found so far."""
 
+    now: datetime
     tags: list[str] = field(default_factory=list[str])
     untagged: list[str] = field(default_factory=list[str])
     before: list[float] = field(default_factory=list[float])
@@ -105,9 +107,9 @@ class _QueryParts:
         if key == "tag" and value:
             (self.untagged if minus else self.tags).append(value)
         elif key == "before" and not minus:
-            self.before.append(_parse_day(value, "before:") + _DAY_SECONDS)
+            self.before.append(_parse_day(value, "before:", self.now) + _DAY_SECONDS)
         elif key == "after" and not minus:
-            self.after.append(_parse_day(value, "after:"))
+            self.after.append(_parse_day(value, "after:", self.now))
         elif found[_QUOTED_TEXT] is not None:
             self._add_text(found[_QUOTED_TEXT], minus=minus, is_quoted=True)
         else:
@@ -139,7 +141,7 @@ class _Match:
 
 def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRequest) -> Page:
     """Read a page of the caller's notes. Raises InvalidArgument for tags, a date or a cursor."""
-    filters = _parse_query(replace(query, tags=edits.check_tags(query.tags)))
+    filters = _parse_query(replace(query, tags=edits.check_tags(query.tags)), tx.now)
     notebook, _account = notebooks.open_notebook(tx, settings)
     match = _TermChoice(notebook, filters).match()
     filters, total = match.filters, match.total
@@ -174,7 +176,7 @@ def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRe
 
 def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
     """Return the notes that answer a search best, whole. Raises InvalidArgument for a date."""
-    filters = _parse_query(ListQuery(query.words, query.tags))
+    filters = _parse_query(ListQuery(query.words, query.tags), tx.now)
     if query.since is not None:
         filters = replace(filters, after=max(query.since.timestamp(), filters.after or 0.0))
     notebook, _account = notebooks.open_notebook(tx, settings)
@@ -201,12 +203,14 @@ def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
     ]
 
 
-def meets_filters(query: TextQuery, text: str, tags: Sequence[str], modified: datetime) -> bool:
+def meets_filters(  # what a note has, and the present moment
+    query: TextQuery, text: str, tags: Sequence[str], modified: datetime, now: datetime
+) -> bool:
     """Whether a note has what a search asks of it beside its words.
 
     That is tags, days and phrases, and nothing that is excluded. Raises InvalidArgument.
     """
-    filters = _parse_query(ListQuery(query.words, query.tags))
+    filters = _parse_query(ListQuery(query.words, query.tags), now)
     has, moment = set(map(notebooks.fold_tag, tags)), modified.timestamp()
     words = f" {' '.join(tokenize(text))} "
     return (
@@ -378,16 +382,16 @@ def _rarest(counts: dict[Phrase, int]) -> tuple[Phrase, ...]:
     return tuple(rare)
 
 
-def _parse_query(query: ListQuery) -> NoteFilters:
+def _parse_query(query: ListQuery, now: datetime) -> NoteFilters:
     """Parse the query of a list; of each kind of part only so many count as a search can bear.
 
     Raises InvalidArgument: INVALID_DATE.
     """
-    parts = _QueryParts(tags=list(query.tags))
+    parts = _QueryParts(now, tags=list(query.tags))
     if query.dt_before is not None:
-        parts.before.append(_parse_day(query.dt_before, "dt_before") + _DAY_SECONDS)
+        parts.before.append(_parse_day(query.dt_before, "dt_before", now) + _DAY_SECONDS)
     if query.dt_after is not None:
-        parts.after.append(_parse_day(query.dt_after, "dt_after"))
+        parts.after.append(_parse_day(query.dt_after, "dt_after", now))
     storable = (query.q or "").replace("\x00", " ").encode("utf-8", "replace").decode()
     tokens = list(_TOKEN.finditer(storable))
     negates = False
@@ -421,16 +425,20 @@ def _parse_query(query: ListQuery) -> NoteFilters:
     )
 
 
-def _parse_day(text: str, name: str) -> float:
-    """Parse YYYY-MM-DD to the time at which the day begins in UTC."""
+def _parse_day(text: str, name: str, now: datetime) -> float:
+    """Parse YYYY-MM-DD, or a day in words, to the time at which the day begins in UTC."""
     try:
-        # fromisoformat() alone takes week dates and days without dashes too.
-        day = date.fromisoformat(text if _DATE.fullmatch(text) else "")
-    except ValueError:
+        if _DAY_WORD.search(text):
+            day = times.parse_span(text, name, now).start.date()
+        else:
+            # fromisoformat() alone takes week dates and days without dashes too.
+            day = date.fromisoformat(text if _DATE.fullmatch(text) else "")
+    except (ValueError, InvalidArgument):
         raise InvalidArgument(
             f"{name} needs a date as YYYY-MM-DD; got {arguments.value_preview(text)}",
             code="INVALID_DATE",
-            hint="Write a day of the calendar, as 2026-01-31; to search for the words, quote them.",
+            hint=f"Write a day of the calendar, as {now:%Y-%m-%d}, which is today; to search for"
+            " the words, quote them.",
         ) from None
     return (day - _EPOCH).days * _DAY_SECONDS
 

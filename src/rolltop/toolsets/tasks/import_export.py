@@ -14,6 +14,7 @@ from rolltop.core.accounts import is_email
 from rolltop.core.addresses import parse_address
 from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
 from rolltop.core.db import Tx
+from rolltop.core.db.database import utc_now
 from rolltop.core.db.types import MAX_VERSION
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.evidence import Evidence
@@ -287,7 +288,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "version": lambda value: _integer(value, 1, MAX_VERSION),
     "project": lambda value: input_checks.project(str(value)),
     "priority": lambda value: _integer(value, 0, LOWEST_PRIORITY),
-    "due_at": lambda value: input_checks.parse_due(str(value)),
+    "due_at": lambda value: input_checks.parse_due(str(value), utc_now()),
     "tags": lambda value: tuple(sorted(_text_list(value, input_checks.tag, "tags"))),
     "parent_id": _identifier,
     "blocked_by": lambda value: tuple(sorted(_text_list(value, _identifier, "blocked_by"))),

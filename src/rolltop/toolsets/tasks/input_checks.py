@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from rolltop.core import cursor as cursors
+from rolltop.core import times
 from rolltop.core.addresses import is_address
-from rolltop.core.arguments import parse_timestamp, require_storable, value_preview
+from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.principal import MAX_PROJECT_LENGTH, is_project_name
 from rolltop.toolsets.tasks.models import (
@@ -30,7 +30,6 @@ FindId = Callable[[str, str], str]
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _WEB_LINK: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
-_DAY: Final = timedelta(days=1, microseconds=-1)
 
 
 def title(text: str) -> str:
@@ -63,22 +62,13 @@ def description(text: str) -> str | None:
     return trimmed or None
 
 
-def parse_due(text: str, name: str = "due_at") -> datetime:
-    """Return a moment in UTC from ISO 8601: a time, in UTC unless it says, or the end of a day.
+def parse_due(text: str, now: datetime, name: str = "due_at") -> datetime:
+    """Read a time, in UTC unless it says, or the end of a day; it may be said from `now`.
 
     What is due before a day is due before that day begins.
     """
-    try:
-        day = datetime.combine(date.fromisoformat(text.strip()), time(tzinfo=UTC))
-        return day + _DAY if name == "due_at" else day
-    except ValueError:
-        pass
-    with suppress(InvalidArgument):
-        return parse_timestamp(text.strip())
-    raise InvalidArgument(
-        f"{name} must be a date, or a date and time; got {value_preview(text)}",
-        hint=f"Write {name} as in 2026-03-01, 2026-03-01T17:00:00Z or 2026-03-01T17:00:00+01:00.",
-    )
+    span = times.parse_span(text, name, now, ahead=True)
+    return span.end if span.is_day and name == "due_at" else span.start
 
 
 def tag(text: str) -> str:
@@ -144,7 +134,7 @@ def comment(text: str) -> str | None:
     return trimmed or None
 
 
-def task_fields(task_input: TaskInput, find_id: FindId) -> dict[str, Any]:
+def task_fields(task_input: TaskInput, find_id: FindId, now: datetime) -> dict[str, Any]:
     """Return the fields that were given, by their name in Task, checked and in Task's form.
 
     `find_id(text, name)` returns the id that a parent or blocker stands for.
@@ -153,7 +143,7 @@ def task_fields(task_input: TaskInput, find_id: FindId) -> dict[str, Any]:
         "title": title,
         "description": description,
         "priority": lambda value: None if value < 0 else value,
-        "due_at": lambda text: parse_due(text) if text else None,
+        "due_at": lambda text: parse_due(text, now) if text else None,
         "tags": lambda texts: tuple(sorted(set(check_each(tag, texts, "tags")))),
         "parent_id": lambda text: find_id(text, "parent_id") if text else None,
         "blocked_by": lambda texts: tuple(
@@ -171,14 +161,15 @@ def task_fields(task_input: TaskInput, find_id: FindId) -> dict[str, Any]:
     return {name: checks[name](value) for name, value in present.items()}
 
 
-def task_filters(filters: FilterInput, find_id: FindId) -> TaskFilters:
+def task_filters(filters: FilterInput, find_id: FindId, now: datetime) -> TaskFilters:
     """Return a list's conditions, save the project's."""
+    due = filters.due_before
     return TaskFilters(
         status=None if filters.status == "all" else filters.status,
         tag=tag(filters.tag) if filters.tag else None,
         ready=filters.ready,
         parent_id=find_id(filters.parent_id, "parent_id") if filters.parent_id else None,
-        due_before=parse_due(filters.due_before, "due_before") if filters.due_before else None,
+        due_before=parse_due(due, now, "due_before") if due else None,
         all_tags=tuple(sorted({tag(one) for one in filters.all_tags})),
         changed_after=filters.changed_after,
     )

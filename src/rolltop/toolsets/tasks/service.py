@@ -136,7 +136,7 @@ class TaskService:
         find_id: Callable[[str, str], str],
     ) -> Task:
         given = replace(task_input, title=task_input.title or "")
-        fields = input_checks.task_fields(given, find_id)
+        fields = input_checks.task_fields(given, find_id, tx.now)
         if fields.get("project") is None and user_id is None and self._has_projects:
             fields["project"] = tx.scope.project or None
         require_existing(tx, owner, fields)
@@ -204,7 +204,7 @@ class TaskService:
         self, tx: Tx, filters: FilterInput, user_id: str | None
     ) -> tuple[str, TaskFilters]:
         owner = resolve_owner(tx, user_id)
-        wanted = input_checks.task_filters(filters, _id_finder(tx, owner))
+        wanted = input_checks.task_filters(filters, _id_finder(tx, owner), tx.now)
         parent_id = wanted.parent_id
         if parent_id is not None and not store.existing_ids(tx, owner, [parent_id]):
             raise errors.not_found("parent_id")
@@ -368,7 +368,7 @@ class TaskService:
         owner = resolve_owner(tx, user_id)
         find_id = _id_finder(tx, owner)
         wanted_id = find_id(task_id, "task_id")
-        fields = input_checks.task_fields(task_input, find_id)
+        fields = input_checks.task_fields(task_input, find_id, tx.now)
         noted = input_checks.comment(comment or "")
         if not fields and noted is None:
             raise InvalidArgument(
