@@ -316,3 +316,33 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
 def test_valid_text_stays_valid(language: str, text: str) -> None:
     assert check_cell(CheckRequest(language, text)).errors == ()
     assert language not in ("sh", "go") or not tree_sitter_check.find_faults(text, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("class A {\n#if NEVER\n this isn't C# at all { ( \n#endif\n int b;\n}\n", (3, 14)),
+        ("#if false\n a (\n#elif NEVER\n b )\n#else\nclass A {}\n#endif\n", (4, 4)),
+        ('class A {\r\n  #if (B || C) && !D // e\r\n "\r\n#endif\r\n}\r\n', (3, 2)),
+        ('class A {\n#if B\n @"\n#if C\n /*\n#endif\n"\n#endif\n int d;\n}\n', (3, 3)),
+    ],
+)
+def test_a_branch_of_no_known_symbol_need_not_be_csharp(text: str, place: tuple[int, int]) -> None:
+    checked = check_cell(CheckRequest("cs", text))
+    assert checked.valid
+    assert place in [(one.line, one.column) for one in checked.warnings]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("class A {\n#if NEVER\n isn't\n#endif\n int b = ;\n}\n", 5),
+        ("class A {\n#if DEBUG\n int b = ;\n#endif\n}\n", 3),
+        ("class A {\n#if NET8_0_OR_GREATER\n int b = ;\n#endif\n}\n", 3),
+        ("#define B\nclass A {\n#if B\n int b = ;\n#endif\n}\n", 4),
+        ("class A {\n#if !NEVER\n int b = ;\n#endif\n}\n", 3),
+        ("class A {\n#if NEVER\n int b;\n#else\n int b = ;\n#endif\n}\n", 5),
+    ],
+)
+def test_mistakes_in_a_branch_of_csharp_that_is_read_are_found(text: str, line: int) -> None:
+    assert line in [one.line for one in check_cell(CheckRequest("cs", text)).errors]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from . import c_macros, grammar_gaps, tree_sitter_check
@@ -21,6 +22,11 @@ _DIRECTIVE: Final = re.compile(
 _GOES_ON: Final = "\v\\\n"  # the end of a line inside a comment
 _ANY_DIRECTIVE: Final = re.compile(r"[ \t\ufeff]*#[ \t]*(?:[a-z]{4,15}\b|\d|$|!)", re.MULTILINE)
 _FALSE_CONDITION: Final = re.compile(r"\s*(0|false)\s*$")
+_CONDITION: Final = re.compile(
+    r"^([ \t\ufeff]*#[ \t]*(?:el)?if\b)([ \t]*+[^!\s][^\n]*)", re.MULTILINE
+)
+_SYMBOL: Final = re.compile(r"\w+")
+_SYMBOL_OF_SDK: Final = re.compile(r"DEBUG|TRACE|NET\w*|true")
 _CPLUSPLUS: Final = re.compile(r"(?<!!)(?<!! )\b(?:defined\s*\(?\s*)?__cplusplus")
 _NEGATED_CPLUSPLUS: Final = re.compile(r"!\s*(?:defined\s*\(?\s*)?__cplusplus")
 # Of C++20's modules, which the grammar does not have: directives, and a keyword of interfaces.
@@ -84,12 +90,30 @@ def check(content: str, language: str) -> SyntaxResult:
             return SyntaxResult(warnings=[passed_over], by="grammar")
         if len(errors) < len(found.errors):
             found = SyntaxResult(errors, by="grammar")
+    if language == "cs" and found.errors and _reads_without_symbols(content):
+        first = found.errors[0]
+        message = f"Read only where the symbol of its '#if' is defined: {first.message}"
+        skipped = replace(first, message=message, code="PREPROCESSOR_PASSED_OVER")
+        return SyntaxResult(warnings=[skipped], by="grammar")
     return found
 
 
 def _read_as_cs(content: str) -> Iterator[list[Diagnostic]]:
     readings = (tree_sitter_check.check(text, "cs").errors for text in _branches(content, "cs"))
     yield next(filter(None, readings), list[Diagnostic]())
+
+
+def _reads_without_symbols(content: str) -> bool:
+    """Whether it is C# but for the branches of symbols that neither it nor .NET's SDK defines."""
+    defined = c_macros.find_defined(content).keys()
+
+    def resolve(found: re.Match[str]) -> str:
+        names = set(_SYMBOL.findall(found[2]))
+        is_known = names & defined or any(map(_SYMBOL_OF_SDK.fullmatch, names))
+        return found[0] if is_known else f"{found[1]} false".ljust(len(found[0]))
+
+    read = _without_directives(_CONDITION.sub(resolve, content), "cs", keep_first=True)
+    return not tree_sitter_check.check(read, "cs").errors
 
 
 def _read_without_macros(content: str, language: str) -> Iterator[list[Diagnostic]]:
