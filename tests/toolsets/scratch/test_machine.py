@@ -273,9 +273,10 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def words_are_found_where_they_are(self) -> None:
+        page = pad_search.HitPage(50, 51)
         for user, scope in self.scopes.items():
             found, *_ = self.database.read_sync(
-                scope, pad_search.find_hits, "walrus", CellSelection(), 50, "words", None
+                scope, pad_search.find_hits, "walrus", CellSelection(), page, "words", None
             )
             wanted = {
                 cell.id

@@ -55,6 +55,36 @@ def test_a_hit_says_where_it_is(mine: Caller, me: Principal) -> None:
     assert by_cell[None]["tags"] == ["sea"]
 
 
+def test_a_search_says_that_there_are_more_hits_and_goes_on_with_them(mine: Caller) -> None:
+    every = {mine.pad(f"harbour {'storm ' * (n % 7)}" + "x " * n) for n in range(71)}
+    answer = mine.ok("scratch_search", query="harbour storm", limit=3, mode="words")
+    assert (len(answer["hits"]), answer["truncated"]) == (3, True)
+    assert answer["next"]["arguments"]["cursor"] == answer["next_cursor"]
+    for most, limit in ((9000, 3), (9000, 30), (9000, 35), (1000, 7)):
+        asked = {"query": "harbour storm", "mode": "words", "limit": limit}
+        pages = [page["hits"] for page in mine.followed("scratch_search", most, **asked)]
+        hits = [hit["scratch_id"] for page in pages for hit in page]
+        assert len(hits) == len(every)
+        assert set(hits) == every
+        assert max(map(len, pages)) <= limit
+        assert hits[:limit] == [pad for pad, _ in found(mine, "harbour storm", limit=limit)]
+    assert "truncated" not in mine.ok("scratch_search", query="storm", limit=50, tags=["none"])
+    assert "truncated" not in mine.ok("scratch_search", query="heron", limit=3)
+
+
+def test_a_search_goes_on_where_its_next_hit_is_now(mine: Caller) -> None:
+    pads = [mine.pad("harbour " * (9 - n)) for n in range(9)]
+    one = mine.ok("scratch_search", query="harbour", limit=4, mode="words")
+    shown = [hit["scratch_id"] for hit in one["hits"]]
+    mine.ok("scratch_delete", scratch_id=shown[0])
+    two = mine.ok("scratch_search", **one["next"]["arguments"] | {"limit": 50})
+    rest = [hit["scratch_id"] for hit in two["hits"]]
+    assert sorted(shown + rest) == sorted(pads)
+    assert "next" not in two
+    refused = mine.fails("scratch_search", query="storm", cursor=one["next_cursor"])
+    assert refused["code"] == "VALIDATION_ERROR"
+
+
 def test_no_hit_says_what_was_searched_and_the_nearest_spelling(
     mine: Caller, theirs: Caller
 ) -> None:

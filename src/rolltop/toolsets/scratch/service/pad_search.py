@@ -25,6 +25,7 @@ from rolltop.core.thread_pool import ThreadPool
 from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH, JsonObject, SearchMode
 from rolltop.toolsets.scratch.models.records import CellSelection, Pad
 from rolltop.toolsets.scratch.service.cell_input import invalid_value
+from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_index
 from rolltop.toolsets.scratch.service.pads import CELL_KIND, KINDS, PAD_KIND
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
 
@@ -49,13 +50,28 @@ _MAX_LOOKED_AT: Final = 1_000
 
 
 @dataclass(frozen=True)
+class HitPage:
+    """Up to `limit` hits from a position on, of those that are found `window` at first.
+
+    More are looked for where the page needs them, and follow the first ones, whatever their rank.
+    """
+
+    limit: int
+    window: int
+    position: CursorPosition | None = None
+
+
+@dataclass(frozen=True)
 class PadSearchResult:
     """Hits, best first; the embedder that took part, or "none"; what ran; texts without vector.
 
-    Of no hits it is said in `nothing` what was searched, and the nearest spelling.
+    `ranked` are the ids of all hits up to these and the next one. Of no hits it is said in
+    `nothing` what was searched, and the nearest spelling.
     """
 
     hits: list[JsonObject]
+    ranked: list[str]
+    has_more: bool
     embedder: str
     mode: SearchMode
     pending: int
@@ -82,21 +98,28 @@ class PadSearch:
         self._warming: set[tuple[str, str]] = set()  # users and versions of vectors
 
     async def search(
-        self, call: CallContext, query: str, selection: CellSelection, limit: int, mode: SearchMode
+        self,
+        call: CallContext,
+        query: str,
+        selection: CellSelection,
+        page: HitPage,
+        mode: SearchMode,
     ) -> PadSearchResult:
         """Search. Raises InvalidArgument for a blank query, CONFIG_ERROR for `meaning`."""
         if not query.strip():
             raise invalid_value("query is blank", "Send some words of what you look for.")
         meaning = await self._embed_query(call, query, mode)
-        hits, ran, pending = await call.read(find_hits, query, selection, limit, mode, meaning)
+        hits, ranked, has_more, ran, pending = await call.read(
+            find_hits, query, selection, page, mode, meaning
+        )
         if mode == "hybrid" and meaning is not None and ran == "words":
             self._warm_vectors(call.principal, meaning.version)
         used = {hit["embedding_version"] for hit in hits} - {NO_EMBEDDING}
         if mode == "hybrid" and not used:
             ran = "words"  # no vector is there yet
         embedder = meaning.version if meaning and used else NO_EMBEDDING
-        nothing = {} if hits else await call.read(_explain_nothing, query, selection)
-        return PadSearchResult(hits, embedder, ran, pending, nothing)
+        nothing = {} if ranked else await call.read(_explain_nothing, query, selection)
+        return PadSearchResult(hits, ranked, has_more, embedder, ran, pending, nothing)
 
     async def find_texts(
         self, call: CallContext, query: TextQuery, selection: CellSelection
@@ -209,22 +232,51 @@ def find_hits(
     tx: Tx,
     query: str,
     selection: CellSelection,
-    limit: int,
+    page: HitPage,
     mode: SearchMode,
     meaning: QueryEmbedding | None,
-) -> tuple[list[JsonObject], SearchMode, int]:
-    """Find hits, best first; return them with the mode that ran and how many texts are pending.
+) -> tuple[list[JsonObject], list[str], bool, SearchMode, int]:
+    """Find a page of hits, best first, with the ids of all up to it, and whether others follow.
 
-    The mode hybrid runs as words while the vectors are still to be read, the mode meaning if it
-    finds nothing: there may be no vector yet of what could be found.
+    With the mode that ran and how many texts are pending: the mode hybrid runs as words while the
+    vectors are still to be read, the mode meaning if it finds nothing: there may be no vector yet
+    of what could be found.
     """
     pending = vector_store.count_pending(tx, meaning.version) if meaning else 0
     if meaning is None or (mode == "hybrid" and not _is_warm(tx, meaning)):
         mode, meaning = "words", None
-    found = _find_documents(tx, query, selection, limit, mode, meaning)
+    first, found = _find_page(tx, query, selection, page, mode, meaning)
     if mode == "meaning" and not found:
-        mode, found = "words", _find_documents(tx, query, selection, limit, "words", None)
-    return _hit_data(tx, found), mode, pending
+        mode = "words"
+        first, found = _find_page(tx, query, selection, page, mode, None)
+    end = first + page.limit
+    ids = [hit.id for hit in found[: end + 1]]
+    return _hit_data(tx, found[first:end]), ids, end < len(found), mode, pending
+
+
+def _find_page(
+    tx: Tx,
+    query: str,
+    selection: CellSelection,
+    page: HitPage,
+    mode: SearchMode,
+    meaning: QueryEmbedding | None,
+) -> tuple[int, list[IndexHit]]:
+    """Find the hits up to a page's end and the next one; return them with the page's start.
+
+    How many are looked for bears on their order, so that those found first stay first.
+    """
+    ranked: dict[str, IndexHit] = {}
+    size = page.window
+    while True:
+        found = _find_documents(tx, query, selection, size, mode, meaning)
+        for hit in found:
+            ranked.setdefault(hit.id, hit)
+        first = resume_index([*ranked], page.position)
+        is_all = len(found) < size or size > _MAX_LOOKED_AT
+        if is_all or first + page.limit < len(ranked):
+            return first, [*ranked.values()]
+        size *= 2
 
 
 def _explain_nothing(tx: Tx, query: str, selection: CellSelection) -> JsonObject:

@@ -19,7 +19,13 @@ from rolltop.core.journal.history import Entry
 from rolltop.core.pagination import Page, TextPage, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS, Principal
 from rolltop.core.settings import DEFAULT_SOURCE
-from rolltop.toolsets.scratch.models import MAX_PAGE_SIZE, JsonObject, PadOrder, SearchMode
+from rolltop.toolsets.scratch.models import (
+    MAX_HITS,
+    MAX_PAGE_SIZE,
+    JsonObject,
+    PadOrder,
+    SearchMode,
+)
 from rolltop.toolsets.scratch.models.inputs import SchemaInput
 from rolltop.toolsets.scratch.models.records import (
     CellSelection,
@@ -247,16 +253,28 @@ class ScratchService:
         """Search pads and cells."""
         selection = cell_input.cell_selection(None, None, tags, given_namespaces)
         kind = filtered_kind("hits", query, selection.namespaces, selection.tags, mode)
-        position = cursors.parse_position(kind, call.cursor)
+        page = pad_search.HitPage(limit, limit + 1)
+        if call.cursor is not None:
+            at, begin, (window,) = cursors.decode(kind, call.cursor, 1)
+            page = pad_search.HitPage(limit, max(2, min(window, MAX_HITS + 1)), (at, begin))
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
-        found = await self.search_index.search(call, query, selection, limit, mode)
-        ids = [hit["cell_id"] or hit["scratch_id"] for hit in found.hits]
+        found = await self.search_index.search(call, query, selection, page, mode)
+        places = {shown: at for at, shown in enumerate(found.ranked)}
         how: JsonObject = {"embedder": found.embedder, "mode": found.mode, **left_out}
         how |= found.nothing
         if found.pending:
             how["pending"] = found.pending
-        return cursors.id_page(
-            kind, position, ids, found.hits, lambda items: {"ok": True, "hits": items, **how}
+
+        def cursor_after(index: int) -> str:
+            hit = found.hits[index]
+            at = places[hit["cell_id"] or hit["scratch_id"]] + 1
+            return cursors.encode(kind, at, "".join(found.ranked[at : at + 1]), page.window)
+
+        return Page(
+            found.hits,
+            lambda items: {"ok": True, "hits": items, **how},
+            cursor_after,
+            found.has_more,
         )
 
     async def find_texts(self, call: CallContext, query: TextQuery) -> list[FoundText]:
