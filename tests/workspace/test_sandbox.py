@@ -7,7 +7,8 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given, settings
@@ -86,6 +87,51 @@ def test_a_hidden_path_is_told_the_setting_whether_or_not_it_exists(
             roots.locate(path, reader=reader)
         assert caught.value.code == "FILE_NOT_FOUND"
         assert ("retrieval.allow_hidden" in caught.value.hint) == is_hidden, path
+
+
+@pytest.mark.parametrize("kept", ["NFC", "NFD"])
+@pytest.mark.parametrize("reader", [False, True])
+def test_a_path_names_a_file_however_unicode_composes_it(
+    tmp_path: Path, kept: Literal["NFC", "NFD"], *, reader: bool
+) -> None:
+    given: Literal["NFC", "NFD"] = "NFD" if kept == "NFC" else "NFC"
+    path = "Größe/naïve/한글.md"
+    on_disk, asked = normalize(kept, path), normalize(given, path)
+    assert on_disk != asked
+    place = tmp_path / "code" / on_disk
+    place.parent.mkdir(parents=True)
+    place.write_text("one")
+    roots = Roots.open({"code": tmp_path / "code"}, base=tmp_path)
+    assert roots.locate(asked, reader=reader).relative == on_disk
+    assert roots.locate(f"code/{asked}", reader=reader).path == place
+    folder = roots.locate(asked.rpartition("/")[0], reader=reader)
+    assert folder.path == place.parent
+    assert code_of(roots, f"{asked}x", reader=reader) == "FILE_NOT_FOUND"
+    assert code_of(roots, normalize(given, "Größe/Größe.md"), reader=reader) == "FILE_NOT_FOUND"
+    other = tmp_path / "code" / asked
+    other.parent.mkdir(parents=True)
+    other.write_text("two")
+    assert roots.locate(asked, reader=reader).path == other
+    assert roots.locate(on_disk, reader=reader).path == place
+
+
+def test_no_other_spelling_leads_out_of_a_root_or_to_what_is_hidden(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / normalize("NFD", "größe")).mkdir(parents=True)
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / normalize("NFD", "lïnk")).symlink_to(outside)
+    (code / normalize("NFD", "dänglíng")).symlink_to(code / "missing")
+    (code / ".gitignore").write_text("*.log\n")
+    (code / normalize("NFD", "größe.log")).write_text("")
+    roots = Roots.open({"code": code}, base=tmp_path)
+    for path in ("lïnk", "lïnk/größe", "lïnk/größer", "../outside/größe", "../outside/gröber"):
+        assert code_of(roots, normalize("NFC", path)) == "PATH_OUT_OF_ROOT"
+        for form in ("NFC", "NFD"):
+            target = f"{tmp_path}/outside/{normalize(form, path)}"
+            assert code_of(roots, target, reader=True) == "PATH_OUT_OF_ROOT"
+    for path in ("dänglíng", "dänglíng/x", "größe.log"):
+        assert code_of(roots, normalize("NFC", path)) == "FILE_NOT_FOUND"
 
 
 def test_roots_come_docs_first_then_code_then_by_name(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Final
+from unicodedata import normalize
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.workspace.gitignore import DirectoryMatcher, IgnoreRules
@@ -25,7 +26,8 @@ class FileGlob:
     A name without a slash matches at any depth, a directory matches everything below it, `{a,b}`
     and a list `a, b` are alternatives, a leading `!` inverts, and `./` at the start says nothing.
     What starts with `!` further on in a list, and further lines, each inverted, take files away.
-    A glob that starts with a root's name selects that root and is matched below it.
+    A glob that starts with a root's name selects that root and is matched below it. Letters match
+    however Unicode composes them, in the glob and in names.
 
     A comma before a blank separates; one without does where all it separates looks like a glob or
     path of its own: with a wildcard, dot or slash, and not stars alone. So `*.py,*.md` is a list,
@@ -34,7 +36,8 @@ class FileGlob:
 
     def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
         """Parse the glob for one of several roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
-        glob, *others = _EXCEPTIONS.split(glob)
+        glob, *others = _EXCEPTIONS.split(normalize("NFC", glob))
+        root, roots = normalize("NFC", root), [normalize("NFC", one) for one in roots]
         glob, exceptions = _split_exceptions(glob)
         self._exceptions: Final = tuple(
             FileGlob(other, root, roots) for other in (*exceptions, *others)
@@ -52,6 +55,8 @@ class FileGlob:
 
     def matches(self, relative: str) -> bool:
         """Report whether the glob matches the file at this path from the root."""
+        if not relative.isascii():
+            relative = normalize("NFC", relative)
         directory, _, name = relative.rpartition("/")
         rules = (
             self._inside[directory] if directory in self._inside else self._rules_inside(directory)

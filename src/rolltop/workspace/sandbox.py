@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from rolltop.core.lazy_imports import lazy
@@ -364,7 +365,10 @@ class Roots:
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno not in _NOT_FOUND:
                 raise path_unreadable(path, "cannot be read") from None
-            raise path_not_found(path) from None
+            meant = _same_in_unicode(within, real)
+            if meant is None:
+                raise path_not_found(path) from None
+            return self._resolve(path, meant, within, root)
         located = ResolvedPath(root, real, real.relative_to(within).as_posix(), within)
         if not self._is_visible(located):
             raise path_not_found(path)
@@ -465,6 +469,27 @@ def _real_path(path: str, target: str) -> Path:
         return Path(os.path.realpath(target))
     except OSError:  # a link that became something else while it was being followed
         raise path_not_found(path) from None
+
+
+def _same_in_unicode(within: Path, real: Path) -> Path | None:
+    """Find the path that is spelled as another in Unicode, composed or decomposed, if one is there.
+
+    Both are below a directory, which is left by no link whose end would be looked for.
+    """
+    at = within
+    for part in real.relative_to(within).parts:
+        name: str | None = part
+        if not part.isascii() and not os.path.lexists(at / part):
+            wanted = normalize("NFC", part)
+            with suppress(OSError), os.scandir(at) as listing:
+                names = sorted(each.name for each in listing)
+                name = next((one for one in names if normalize("NFC", one) == wanted), None)
+        if name is None:
+            return None
+        at = Path(os.path.realpath(at / name))
+        if not at.is_relative_to(within):
+            return at
+    return at if at != real else None
 
 
 def _ambiguous_path(path: str, found: Iterable[ResolvedPath]) -> PathError:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+from unicodedata import normalize
+from urllib.parse import quote
 
 import pytest
 
@@ -346,6 +348,26 @@ def test_who_made_a_record_what_it_is_is_told_with_it(mine: Reader, clock: Clock
     check(f"task/{task}", "ben", "14:00")
     mine.put("page.md", NOTE)
     assert not {"by", "at"} & mine.read("rolltop://file/docs/page.md").keys()
+
+
+@pytest.mark.parametrize(("kept", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_every_tool_opens_a_file_however_unicode_composes_its_name(
+    mine: Reader, kept: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
+) -> None:
+    on_disk, path = normalize(kept, "Übung/Größe.md"), normalize(asked, "Übung/Größe.md")
+    mine.put(on_disk, NOTE)
+    opened = mine.read(f"rolltop://file/docs/{quote(path)}#L6-7")
+    assert (opened["text"], opened["heading"]) == ("\n1703\n", ["Harbour", "Storms"])
+    assert mine.read(opened["uri"])["text"] == opened["text"]
+    assert "Harbour" in mine.read(f"rolltop://section/docs/{quote(path)}#storms")["heading"]
+    assert mine.call("repo_open_file", path=path)["result"]["path"] == on_disk
+    assert mine.call("smart_read", file_path=path)["content"] == NOTE
+    assert mine.call("read_plan", file_paths=[path], query="storms", budget_tokens=400)["sections"]
+    for glob in (path, path.replace("e.md", "?.md"), f"docs/{path.partition('/')[0]}/**"):
+        found = mine.call("repo_search", query="1703", file_glob=glob)["result"]
+        assert [each["path"] for each in found] == [on_disk]
+    listed = mine.call("repo_list_dir", repo="docs", path=path.partition("/")[0])["result"]
+    assert [each["path"] for each in listed["entries"]] == [on_disk]
 
 
 @pytest.mark.parametrize("name", ["handbook.pdf", "handbook", "HANDBOOK.PDF"])

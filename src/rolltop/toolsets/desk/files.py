@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, cast
+from unicodedata import normalize
 
 from rolltop.core.addresses import VERSION_LENGTH, Address, section_address
 from rolltop.core.context import CallContext
@@ -47,6 +48,7 @@ async def open_section(call: CallContext, address: Address) -> Opened:
 
 
 async def _open_where_it_is(call: CallContext, address: Address, open_there: OpenFile) -> Opened:
+    address = await call.run_in_thread(_as_on_disk, call.app.roots, address)
     try:
         return await open_there(call, address)
     except RolltopError:
@@ -235,6 +237,16 @@ def _is_document(roots: Roots, address: Address) -> bool:
         with roots.open_regular(located) as file:
             return is_extracted(file.read(HEADER_BYTES), address.path)
     return False
+
+
+def _as_on_disk(roots: Roots, address: Address) -> Address:
+    """Return the address with the path that the disk has for it, composed or not in Unicode."""
+    if not address.path.isascii():
+        with suppress(KeyError, RolltopError):
+            path = roots.locate(address.path, root=address.root).relative
+            if normalize("NFC", path) == normalize("NFC", address.path):
+                return replace(address, path=path)
+    return address
 
 
 def _find_root(call: CallContext, address: Address) -> Root:
