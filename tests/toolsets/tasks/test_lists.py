@@ -271,7 +271,8 @@ def test_every_page_is_read_along_an_index_in_its_order(
         after = (tx.now, "00000000-0000-4000-8000-000000000000")
         with watched() as statements:
             wanted = replace(
-                task_filters(filters, lambda text, _name: text), own_project=filters.project
+                task_filters(filters, lambda text, _name: text, tx.now),
+                own_project=filters.project,
             )
             store.read_page(tx, tx.scope.user_id, wanted, after, 50)
         statement, parameters = statements.sent[-1]
