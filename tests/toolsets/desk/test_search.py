@@ -320,6 +320,17 @@ def test_a_root_that_is_gone_hides_nothing_else_and_is_told(
     assert refused.code == "CONFIG_INVALID"
 
 
+def test_files_that_were_not_read_are_counted(mine: Searcher) -> None:
+    mine.fill()
+    assert "unsearched" not in mine.search("storm")
+    for number in range(100):
+        (mine.folder / f"log {number}.md").write_text(f"A storm in {number}\n", encoding="utf-8")
+    unread = mine.call("repo_smart_search", query="storm")["meta"]["unread"]
+    told = mine.search("storm")["unsearched"]["file"]
+    assert told == f"Not read: {unread} files that are not indexed yet. Search again in a minute."
+    assert "unsearched" not in mine.search("storm", kinds=["note"])
+
+
 def test_a_search_that_breaks_hides_nothing_else_and_is_told(
     mine: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

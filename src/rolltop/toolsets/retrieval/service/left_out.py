@@ -18,10 +18,14 @@ _MAX_EXAMINED: Final = 1_000
 
 
 class LeftOut(NamedTuple):
-    """How many files were ranked by their beginning only, and how many documents not at all."""
+    """How many files were ranked by their beginning only, and how many documents not at all.
+
+    `unread` are files that the index waits for; an answer with a field for them has them there.
+    """
 
     partly: int = 0
     documents: int = 0
+    unread: int = 0
 
     def add(self, tree: SearchRoot, entries: Iterable[FileStat]) -> LeftOut:
         """Count those among a root's files too."""
@@ -29,11 +33,15 @@ class LeftOut(NamedTuple):
         documents = [entry for entry in entries if entry.relative.lower().endswith(DOCUMENTS)]
         others = {entry for entry in entries if entry.size > MAX_BYTES}.difference(documents)
         partly = sum(_is_text(tree, entry) for entry in islice(others, _MAX_EXAMINED))
-        return LeftOut(self.partly + partly, self.documents + len(documents))
+        total = self.documents + len(documents)
+        return self._replace(partly=self.partly + partly, documents=total)
 
     def hint(self, app: AppContext, *, is_empty: bool) -> str:
         """Name what was left out; documents only where nothing else was found."""
         said: list[str] = []
+        if self.unread:
+            what = "1 file that is" if self.unread == 1 else f"{self.unread} files that are"
+            said.append(f"Not read: {what} not indexed yet. Search again in a minute.")
         if self.partly:
             what = "1 file" if self.partly == 1 else f"{self.partly} files"
             said.append(

@@ -171,7 +171,7 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
         )
         for place in found.places[: query.limit]
     ]
-    return texts, _left_out(looked)
+    return texts, _left_out(looked)._replace(unread=found.unread)
 
 
 def _find_page(
