@@ -186,6 +186,36 @@ def test_pages_show_each_text_once_though_some_shown_before_are_deleted(mine: Se
     assert sorted([*shown, *(hit["title"] for hit in answer["hits"])]) == sorted(titles)
 
 
+def test_the_case_of_tags_counts_for_no_kind(mine: Searcher, clock: Clock) -> None:
+    note = mine.call("note_save", text="storm", tags=["Bug"])
+    task = mine.call("add_task", title="storm", tags=["BUG", "Über"])["data"]
+    cells = [
+        {"language": "md", "content": "storm", "tags": ["bUg"]},
+        {"language": "md", "content": "storm"},
+    ]
+    pad = mine.call("scratch_create", cells=cells, tags=["\u00fcBER"])["scratchpad"]
+    then = clock().isoformat()
+    assert sorted(mine.kinds("storm", tags=["bug"])) == ["cell", "note", "task"]
+    assert sorted(mine.kinds("storm", tags=["bug", "u\u0308ber"])) == ["cell", "task"]
+    assert mine.kinds("storm", tags=["bu"]) == []
+    assert mine.call("list_tasks", tag="bug")["data"][0]["task_id"] == task["task_id"]
+    assert mine.call("next_task", tag="Bug")["data"]["task_id"] == task["task_id"]
+    assert mine.call("note_list", tags=["bug"])["items"][0]["id"] == note["id"]
+    asked = {"scratch_id": pad["scratch_id"], "tags": ["BUG"]}
+    for tag in ("Bug", "Über"):
+        (listed,) = mine.call("scratch_list", tags=[tag, "none"])["scratchpads"]
+        assert listed["scratch_id"] == pad["scratch_id"]
+    for tool in ("scratch_read", "scratch_list_cells"):
+        read = mine.call(tool, **asked)
+        assert len(read.get("scratchpad", read)["cells"]) == 1
+    found = mine.call("scratch_search", query="storm", tags=["bug"])["hits"]
+    assert [hit["cell_id"] for hit in found] == [pad["cells"][0]["cell_id"]]
+    clock.advance(hours=1)
+    mine.call("update_task", task_id=task["task_id"], title="calm", tags=[])
+    past = mine.call("desk_search", query="storm", tags=["bug"], as_of=then)["hits"]
+    assert sorted(hit["kind"] for hit in past) == ["cell", "note", "task"]
+
+
 def test_tags_find_no_files_and_say_so(mine: Searcher) -> None:
     mine.fill()
     refused = call_tool(

@@ -126,7 +126,8 @@ def test_each_filter_keeps_what_it_says(mine: Caller) -> None:
     assert set(mine.titles(status="pending")) == {"plain", "tagged", "child", "late", "waiting"}
     assert set(mine.titles(ready=True)) == {"plain", "tagged", "child", "late"}
     assert mine.titles(tag="Home") == ["tagged"]
-    assert mine.titles(tag="HOME") == []
+    assert mine.titles(tag="HOME") == ["tagged"]
+    assert mine.titles(tag="hom") == []
     assert mine.titles(parent_id=plain) == ["child"]
     assert mine.titles(due_before="2026-05-31T23:00:00Z") == ["child"]
     assert set(mine.titles(due_before="2026-05-31T23:00:00.000001Z")) == {"child", "late"}

@@ -15,6 +15,7 @@ from rolltop.core.fulltext.bm25 import query_terms
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot, Moment, moment_at
 from rolltop.core.principal import ALL_PROJECTS
+from rolltop.core.tags import has_all_tags
 from rolltop.toolsets.desk.ranking import score_texts
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.notes.service import NoteService
@@ -64,7 +65,7 @@ def _is_wanted(tx: Tx, app: AppContext, query: TextQuery, kind: str, thing: Earl
     if kind == "note":
         notes: NoteService = app.load_service(NOTES.service)
         return notes.meets_filters(query, thing.text, thing.tags, thing.at, tx.now)
-    if not set(query.tags) <= set(thing.tags):
+    if not has_all_tags(thing.tags, query.tags):
         return False
     if query.project is not None:
         return query.project in {thing.project, ALL_PROJECTS}

@@ -7,7 +7,6 @@ numbered on from the last, and the version before it stays in the history.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from rolltop.core import tags
 from rolltop.core.accounts import DEFAULT_EMAIL, find_user_by_email
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
@@ -486,11 +486,11 @@ def purge_history(tx: Tx, retention: float) -> int:
 
 
 def fold_tag(tag: str) -> str:
-    """Normalize a tag for comparison: case and composition don't count.
+    """Normalize a tag for comparison.
 
     Of one that is too long for PostgreSQL's index, as a backend or a file may have it, the hash.
     """
-    folded = unicodedata.normalize("NFC", tag).casefold()
+    folded = tags.fold_tag(tag)
     is_short = len(folded) <= _MAX_INDEXED_TAG
     return folded if is_short else hashlib.sha256(folded.encode()).hexdigest()
 

@@ -21,6 +21,7 @@ from rolltop.core.fulltext.documents import NO_EMBEDDING, FoundText, IndexHit, T
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.leases import JobLease
 from rolltop.core.principal import Principal
+from rolltop.core.tags import has_all_tags
 from rolltop.core.thread_pool import ThreadPool
 from rolltop.toolsets.scratch.models import MAX_SNIPPET_LENGTH, JsonObject, SearchMode
 from rolltop.toolsets.scratch.models.records import CellSelection, Pad
@@ -281,10 +282,8 @@ def _find_page(
 
 def _explain_nothing(tx: Tx, query: str, selection: CellSelection) -> JsonObject:
     """Say how many pads were searched, and which of their words is nearest to one of the query."""
-    names, tags = selection.namespaces, selection.tags
-    searched = pad_rows.count_selected(tx, names, tags)
-    filters = {"namespace": names, "tags": tags}
-    meant = suggestions.suggest_indexed_word(tx, query, KINDS, filters)
+    searched = pad_rows.count_selected(tx, selection.namespaces, selection.tags)
+    meant = suggestions.suggest_indexed_word(tx, query, KINDS, _filters(tx, selection))
     return {"searched": {"scratchpads": searched}, **({"nearest": meant} if meant else {})}
 
 
@@ -301,7 +300,7 @@ def _find_texts(
         wanted = [
             (hit, pad)
             for hit, pad, tags in _with_pads(tx, hits)
-            if {*query.tags} <= {*pad.tags, *(tags or ())}
+            if has_all_tags((*pad.tags, *(tags or ())), query.tags)
             and (query.since is None or pad.updated_at > query.since)
         ][: query.limit]
         is_narrowed = query.tags or query.since
@@ -331,6 +330,11 @@ def _is_warm(tx: Tx, meaning: QueryEmbedding) -> bool:
     return vector_store.is_cache_warm(tx, meaning.version)
 
 
+def _filters(tx: Tx, selection: CellSelection) -> dict[str, Sequence[str]]:
+    tags = pad_rows.find_tag_spellings(tx, selection.tags)
+    return {"namespace": selection.namespaces, "tags": tags}
+
+
 def _find_documents(
     tx: Tx,
     query: str,
@@ -344,7 +348,7 @@ def _find_documents(
         tx,
         query,
         kinds=kinds,
-        filters={"namespace": selection.namespaces, "tags": selection.tags},
+        filters=_filters(tx, selection),
         limit=limit,
         mode=mode,
         vector=meaning and meaning.vector,

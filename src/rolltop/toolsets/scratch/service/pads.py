@@ -16,6 +16,7 @@ from rolltop.core.errors import Conflict, InvalidArgument, NotFound, RolltopErro
 from rolltop.core.fulltext import indexer
 from rolltop.core.fulltext.analyzer import chunks
 from rolltop.core.fulltext.documents import IndexDocument
+from rolltop.core.tags import has_any_tag
 from rolltop.toolsets.scratch.models import (
     LABEL_KEYS,
     MAX_PAD_METADATA_BYTES,
@@ -397,7 +398,7 @@ def select_cells(cells: Sequence[Cell], selection: CellSelection) -> list[Cell]:
         else:
             chosen = [cell for cell in chosen if cell.index in selection.indices]
     if selection.tags:
-        chosen = [cell for cell in chosen if not set(selection.tags).isdisjoint(cell.tags)]
+        chosen = [cell for cell in chosen if has_any_tag(cell.tags, selection.tags)]
     return chosen
 
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import CompiledStatement
 from rolltop.core.db.schema import users
+from rolltop.core.db.tag_spellings import find_spellings
 from rolltop.core.db.types import Identifier, id_range
 from rolltop.core.db.url import DatabaseKind
 from rolltop.core.expiry import MAX_PURGED_ROWS
@@ -237,6 +238,15 @@ def tags_in_use(tx: Tx, namespace_filter: Sequence[str]) -> tuple[list[str], lis
     ]
     of_pads, of_cells = (sorted(tx.execute(one.distinct()).scalars()) for one in found)
     return of_pads, of_cells
+
+
+def find_tag_spellings(tx: Tx, tags: Sequence[str]) -> list[str]:
+    """Return all spellings of tags that the caller's pads and cells have, and the tags given."""
+    found = (
+        find_spellings(tx, tx.scope.user_id, side.c.tag, tags).values()
+        for side in (pad_tags, cell_tags)
+    )
+    return sorted({one for some in found for spellings in some for one in spellings})
 
 
 def update_access_times(tx: Tx, moments: Mapping[str, datetime]) -> None:
@@ -465,9 +475,10 @@ def _filter_conditions(
     if namespace_filter:
         yield pads.c.namespace.in_(list(namespace_filter))
     if tag_filter:
+        spellings = find_tag_spellings(tx, tag_filter)
         own, of_cells = (
             select(side.c.scratch_id).where(
-                side.c.user_id == tx.scope.user_id, side.c.tag.in_(list(tag_filter))
+                side.c.user_id == tx.scope.user_id, side.c.tag.in_(spellings)
             )
             for side in (pad_tags, cell_tags)
         )

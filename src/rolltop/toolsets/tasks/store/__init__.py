@@ -38,6 +38,7 @@ from sqlalchemy import (
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
 from rolltop.core.db.schema import users
+from rolltop.core.db.tag_spellings import find_spellings
 from rolltop.core.db.types import Identifier, UTCDateTime
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.toolsets.tasks.models import (
@@ -359,9 +360,10 @@ def _filter_conditions(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[Con
         yield tasks.c.due_at < filters.due_before
     if filters.changed_after is not None:
         yield tasks.c.updated_at > filters.changed_after
-    for tag in filter(None, (filters.tag, *filters.all_tags)):
+    wanted = [*filter(None, (filters.tag, *filters.all_tags))]
+    for spellings in find_spellings(tx, owner, task_tags.c.tag, wanted).values():
         tagged = select(task_tags.c.task_id).where(task_tags.c.user_id == owner)
-        yield tasks.c.id.in_(tagged.where(task_tags.c.tag == tag))
+        yield tasks.c.id.in_(tagged.where(task_tags.c.tag.in_(spellings)))
     if filters.own_project is not None:
         yield or_(tasks.c.project == filters.own_project, tasks.c.project.is_(None))
     if filters.others:
