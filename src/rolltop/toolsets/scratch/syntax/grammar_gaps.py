@@ -51,16 +51,21 @@ _C: Final = (
     ),
     (r"(?<![\w.'])(\d[\d.']*(?:[eE][-+]?\d+)?[fFlL]?)[ij][fFlL]?\b", r"\1"),  # GNU's `2.0i`
     (r"(\(\s*)(?:static|constexpr|register)\s+(?=[\w\s*]{1,99}(?:\[[^\]]*\]\s*)?\)\s*\{)", r"\1"),
-    (
-        r"(\b(?:struct|union)\b[^;{}()]{0,200}\{[^{}]{0,2000}?)\b_?[Ss]tatic_assert\b(?=\s*\()",
-        r"\1int x:",
+    (  # in a struct, whose end a name or a `;` follows
+        r"\b_?[Ss]tatic_assert\b(?=\s*\([^{}]{0,2000}\}\s*(?:\w+\s*(?:\[\w*\]\s*)?)?(?:[;,]|__attr))",
+        "int x:",
     ),
     (r"(?<=\w)\.\.\.(?=[ \t]*\))", ""),  # GNU's name for the rest of a macro's arguments
     *_ARGUMENTS,
 )
 _NAME: Final = r"[\w:<>]{1,200}(?:\(\s*\))?"
+_TYPE: Final = r"(?:void|bool|(?:unsigned\s)?(?:char|short|int|long)|float|double)"
 _OF_LAMBDA: Final = r"(?:(?:static|constexpr|consteval|mutable|noexcept)\s{1,9}){1,3}"
 _CPP: Final = (
+    (  # the default of a type that has a concept
+        rf"(?<=[<,])(\s{{0,9}}[\w:]{{1,99}}(?:<[^<>]{{0,99}}>)?\s{{1,9}}\w{{1,99}}\s{{0,9}}=\s{{0,9}}){_TYPE}(?=\s*[,>])",
+        r"\1T",
+    ),
     (r"\bfor\s+co_await\b", "for"),
     (r"(?<=[{,])(\s{0,99})\.\s{0,9}\w{1,99}\s{0,9}(?=\{)", r"\1"),  # `.x{1}`
     (
@@ -68,7 +73,7 @@ _CPP: Final = (
         r"\1",
     ),
     (r"\bextern\s+(?=template\b(?!\s*<))", ""),
-    (r"(\b(?:using|friend)\s[^;{}]{1,200}?)\s*\.\.\.(?=\s*[;,])", r"\1"),
+    (r"(\b(?:using|friend)\s[^;{}]{1,200}?)\s{0,9}\.\.\.(?=\s*[;,])", r"\1"),
     (rf"(\busing\s+{_NAME})(?:\s*,\s*{_NAME}){{1,20}}(?=\s*;)", r"\1"),
     (r"\bexplicit\s*(?:\([^()]*\)\s*)?(?=\w+\s*\([^;{}]{0,200}\)\s*->)", ""),
     (r"(?<=[\w>*&])(\s{1,9})\w[\w:]{0,200}::(?=\s{0,9}\*)", r"\1"),

@@ -61,7 +61,13 @@ _MAX_BYTES: Final = 1 << 20
 _C: Final = """
 (translation_unit [(return_statement) (if_statement) (for_statement) (while_statement)
   (do_statement) (switch_statement) (break_statement) (continue_statement)] @outside)
-(translation_unit (expression_statement [(assignment_expression) (update_expression)] @outside))
+(translation_unit (expression_statement [
+  (assignment_expression left: [
+    (identifier) (field_expression) (subscript_expression) (pointer_expression)
+    (call_expression function: [(identifier) (field_expression)])
+  ])  ; and `int (*f)() = g;` is read as a call of a call
+  (update_expression)
+] @outside))
 (pointer_expression argument: (pointer_expression)) @address
 ((concatenated_string (identifier) @comma) (#match? @comma "^[a-z][a-z0-9_]*$"))
 ([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
