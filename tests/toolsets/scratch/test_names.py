@@ -71,6 +71,14 @@ def test_a_rename_moves_the_pads_with_it(mine: Caller, clock: Clock) -> None:
     assert mine.ok("scratch_namespace_rename", **empty)["migrated_count"] == 0
 
 
+def test_a_rename_takes_the_namespace_for_the_old_name(mine: Caller) -> None:
+    mine.pad(namespace="old")
+    rename = {"action": "rename", "namespace": "old", "new_namespace": "new"}
+    assert mine.ok("scratch_namespace", **rename)["migrated_count"] == 1
+    assert spaces(mine) == {"new": 1}
+    assert mine.code("scratch_namespace", action="rename", namespace="new") == "VALIDATION_ERROR"
+
+
 def test_a_namespace_in_use_is_deleted_with_its_pads_or_not_at_all(
     mine: Caller, theirs: Caller
 ) -> None:
@@ -143,6 +151,21 @@ def test_schemas_are_kept_listed_renamed_and_deleted(mine: Caller) -> None:
     assert gone["deleted"] is True
     assert "c" not in names()
     assert mine.read(pad)["version"] == version + 1
+
+
+def test_a_schema_is_read_and_deleted_by_its_name(mine: Caller) -> None:
+    pad = mine.pad(metadata={"schemas": {"dep": {"schema": ARRAY}, "other": {"schema": {}}}})
+    kept = mine.read(pad)["metadata"]["schemas"]["dep"]
+    for named in ("dep", " dep", "scratchpad://schemas/dep", kept["id"], kept["id"].upper()):
+        got = mine.ok("scratch_schema", action="get", scratch_id=pad, schema_id=named)
+        assert (got["schema"]["id"], got["schema"]["schema"]) == (kept["id"], ARRAY)
+    # An id goes before a name.
+    entry: dict[str, Any] = {"name": kept["id"], "schema": {}}
+    mine.ok("scratch_schema", action="upsert", scratch_id=pad, schema=entry)
+    gone = mine.ok("scratch_schema", action="delete", scratch_id=pad, schema_id="dep")
+    assert (gone["schema_id"], gone["deleted"]) == (kept["id"], True)
+    assert {*mine.read(pad)["metadata"]["schemas"]} == {"other", kept["id"]}
+    assert mine.code("scratch_get_schema", scratch_id=pad, schema_id="dep") == "INVALID_ID"
 
 
 def test_two_schemas_never_have_one_name(mine: Caller) -> None:

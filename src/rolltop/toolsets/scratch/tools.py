@@ -339,7 +339,7 @@ _CHECK_HINTS: Final[dict[str, str]] = dict.fromkeys(
     "scratch_append_cell with validate true in its cell keeps a text and checks it.",
 )
 _SCHEMA_HINTS: Final[dict[str, str]] = dict.fromkeys(
-    ("name", "schema_name"), "Action list shows the id of each name; schema holds the name to keep."
+    ("name", "schema_name"), "schema_id takes a schema's name too; schema holds the name to keep."
 )
 _FIND_HINTS: Final[dict[str, str]] = dict.fromkeys(
     ("query", "q", "search"), "scratch_search finds pads by their words."

@@ -39,6 +39,7 @@ from rolltop.toolsets.scratch.service.cell_input import (
     capacity_error,
     check_metadata_size,
     id_conflict,
+    identifier,
     invalid_value,
     measure_text,
     require_room,
@@ -274,12 +275,16 @@ def list_schemas(tx: Tx, scratch_id: str) -> list[SchemaEntry]:
     return pad_rows.schemas_of(tx, scratch_id)
 
 
-def get_schema(tx: Tx, scratch_id: str, schema_id: str) -> SchemaEntry:
-    """Read a schema of a pad. Raises NotFound."""
-    for entry in list_schemas(tx, scratch_id):
-        if entry.id == schema_id:
-            return entry
-    raise NotFound(f"The pad has no schema {schema_id}", hint=schemas.HINT)
+def get_schema(tx: Tx, scratch_id: str, given: str) -> SchemaEntry:
+    """Read a schema of a pad by its id, its name or its address.
+
+    Raises NotFound for an id that is none of the pad's, INVALID_ID for any other text.
+    """
+    entries, named = list_schemas(tx, scratch_id), schemas.referenced_name(given) or given
+    chosen = [entry for entry in entries if entry.id == named.lower()]
+    for entry in chosen or (one for one in entries if one.name == named.strip()):
+        return entry
+    raise NotFound(f"The pad has no schema {identifier(given, 'schema_id')}", hint=schemas.HINT)
 
 
 def upsert_schema(tx: Tx, scratch_id: str, change: SchemaChange) -> SchemaEntry:
@@ -291,12 +296,13 @@ def upsert_schema(tx: Tx, scratch_id: str, change: SchemaChange) -> SchemaEntry:
     return entry
 
 
-def delete_schema(tx: Tx, scratch_id: str, schema_id: str) -> None:
-    """Delete a schema of a pad. Raises NotFound."""
+def delete_schema(tx: Tx, scratch_id: str, given: str) -> str:
+    """Delete a schema of a pad; return its id. Raises as `get_schema` does."""
     pad = lock_pad(tx, scratch_id)
-    get_schema(tx, scratch_id, schema_id)
+    schema_id = get_schema(tx, scratch_id, given).id
     pad_rows.delete_schemas(tx, scratch_id, [schema_id])
     pad_rows.touch_pad(tx, pad)
+    return schema_id
 
 
 def find_ids(

@@ -306,9 +306,13 @@ class ScratchService:
                 lambda some: {"ok": True, "namespaces": some},
             )
         if action == "rename":
+            old = (
+                "namespace"
+                if given["namespace"] and not given["old_namespace"]
+                else "old_namespace"
+            )
             before, after = (
-                namespaces.require_name(given[what], what)
-                for what in ("old_namespace", "new_namespace")
+                namespaces.require_name(given[what], what) for what in (old, "new_namespace")
             )
             moved = await call.write(namespaces.rename_namespace, before, after, migrate=migrate)
             return {"ok": True, "namespace": after, "migrated_count": moved}
@@ -345,8 +349,8 @@ class ScratchService:
             whole = pad_writer.shown_whole(vars(entry), "schema", call.budget)
             return {**done, "schema": whole}
 
-        named = None if schema_id is None else cell_input.identifier(schema_id, "schema_id")
         if action == "upsert":
+            named = None if schema_id is None else cell_input.identifier(schema_id, "schema_id")
             if given is None:
                 raise cell_input.invalid_value(
                     "schema is required", "Send schema as {id?, name?, schema}."
@@ -359,16 +363,16 @@ class ScratchService:
             await self.validation.require_schemas([change.schema])
             entry = await call.write_once(answer, pads.upsert_schema, pad_id, change)
             pad_writer.notify_pad(call, pad_id)
-        elif named is None:
+        elif schema_id is None:
             raise cell_input.invalid_value(
                 "schema_id is required", "scratch_schema with action list shows ids."
             )
         elif action == "delete":
-            await call.write(pads.delete_schema, pad_id, named)
+            deleted = await call.write(pads.delete_schema, pad_id, schema_id)
             pad_writer.notify_pad(call, pad_id)
-            return {**done, "schema_id": named, "deleted": True}
+            return {**done, "schema_id": deleted, "deleted": True}
         else:
-            entry = await call.read(pads.get_schema, pad_id, named)
+            entry = await call.read(pads.get_schema, pad_id, schema_id)
         return answer(entry)
 
     async def evict_idle_pads(self) -> None:
