@@ -107,7 +107,8 @@ async def find_texts(call: CallContext, query: TextQuery) -> FoundLists:
         texts, left_out = await call.run_in_thread(files.find_texts, call, query)
         return texts
 
-    if "file" in query.kinds and offers("retrieval"):
+    has_files = call.app.roots.named or not searches  # who asks for files alone is told of none
+    if "file" in query.kinds and offers("retrieval") and has_files:
         searches["retrieval"] = find_files()
     outcomes = await asyncio.gather(*searches.values(), return_exceptions=True)
     found: dict[str, Sequence[FoundText]] = {}
