@@ -301,3 +301,29 @@ def test_a_sampled_text_quotes_no_code_of_a_fence_that_began_before(shelf: Shelf
     answer = shelf.ok("smart_read", file_path="long.md", max_summary_tokens=2_000)
     assert "Harbour lamps are lit" in answer["content"]
     assert "call the lamp" not in answer["content"]
+
+
+_POWER = (
+    "这个水电站为周边的城市供电。水电站的大坝很高，水库调节洪水。",  # noqa: RUF001
+    "水位由传感器测量，我们使用PostgreSQL存储数据。",  # noqa: RUF001
+    "每个水电站有三台发电机，在PostgreSQL里有记录。",  # noqa: RUF001
+    "传感器出现故障时，值班人员停机。",  # noqa: RUF001
+)
+_DAM = (
+    "この発電所は周辺の都市に電力を供給している。発電所のダムは高い。",
+    "貯水池の水位はセンサーで測定され、データはRedisに保存される。",
+    "発電機の点検は冬に行われる。センサーの記録もRedisにある。",
+)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "words"),
+    [(_POWER, {"水电站", "传感器", "postgresql"}), (_DAM, {"発電所", "センサー", "redis"})],
+)
+def test_keywords_of_a_script_without_spaces_are_words(
+    shelf: Shelf, sentences: tuple[str, ...], words: set[str]
+) -> None:
+    rest = "".join(chr(0x4E00 + 7 * n) + ("。" if n % 9 == 8 else "") for n in range(2000))
+    shelf.put("d.md", "\n".join(sentences) + "\n" + rest)
+    content = shelf.ok("smart_read", file_path="d.md", mode="summary")["content"]
+    assert words == set(content.split("\n")[0].removeprefix("KEYWORDS (extracted): ").split(", "))

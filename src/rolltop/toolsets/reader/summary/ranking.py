@@ -68,13 +68,20 @@ _RELEVANCE: Final = 0.7
 _MIN_FULL_SCORE_WORDS: Final = 8
 _MAX_SIMILARITY: Final = 0.8
 
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_CJK: Final = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD: Final = re.compile(rf"[^\W\d_{_CJK}]{{2,}}")
 _LETTERS: Final = bytes(
     ord(chr(code).lower()) if chr(code).isascii() and chr(code).isalpha() else ord(" ")
     for code in range(256)
 )
 """Maps ASCII to small letters and white space."""
-_CJK_RUN: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
+_CJK_RUN: Final = re.compile(f"[{_CJK}]{{2,}}")
+_CJK_FUNCTION: Final = re.compile(
+    "[\u30fb的了是在和与與及等也就都而但并並或这這那个個为為被把将將于於其之它"
+    "他她我你们們很每些吗嗎呢吧呀么麼]"
+)
+_HIRAGANA: Final = re.compile("[\u3040-\u309f]")  # mostly grammar
+_MAX_CJK_TERM_LENGTH: Final = 6
 _ADDRESS: Final = re.compile(r"\w+://\S+|\]\(\S+")
 _FUNCTION_WORDS: Final = """
 a about above after again against all also am an and any are as at be because been before being
@@ -201,20 +208,29 @@ class SentenceRanking:
         return {word: weight / norm for word, weight in weights.items()}
 
     def key_terms(self, count: int) -> list[str]:
-        """Return what a document is about: its heaviest words, paired where they go together."""
+        """Return what a document is about: its heaviest words, paired where they go together.
+
+        Of Chinese and Japanese, runs of characters.
+        """
         ranked = sorted(self._centre.items(), key=lambda pair: (-pair[1], pair[0]))
-        heaviest = [word for word, _ in ranked[: count * 3]]
-        chosen = set(heaviest)
+        heaviest = [word for word, _ in ranked if not _HIRAGANA.search(word)][: count * 3]
+        chosen = {word for word in heaviest if not _CJK_RUN.match(word)}
         pairs = Counter(
             pair
             for words in self._words
             for pair in pairwise(words)
             if pair[0] != pair[1] and chosen.issuperset(pair)
         )
+        text = self._cjk_text() if len(chosen) < len(heaviest) else ""
         terms: list[str] = []
         taken: set[str] = set()
         for word in heaviest:
             if word in taken:
+                continue
+            if word not in chosen:
+                run = _grow(word, text)
+                terms += [run] if taken.isdisjoint(_split_words(run)) else []
+                taken.update(_split_words(run))
                 continue
             free = (
                 (n, pair) for pair, n in pairs.items() if word in pair and taken.isdisjoint(pair)
@@ -224,6 +240,23 @@ class SentenceRanking:
             taken.update(term)
             terms.append(" ".join(term))
         return terms[:count]
+
+    def _cjk_text(self) -> str:
+        """Return all sentences with a space for what is in no key term."""
+        text = "\n".join(sentence.text for sentence in self._sentences)
+        return _HIRAGANA.sub(" ", _CJK_FUNCTION.sub(" ", text))
+
+
+def _grow(term: str, text: str) -> str:
+    """Return the run of characters that a pair mostly stands in."""
+    half = text.count(term) / 2
+    while len(term) < _MAX_CJK_TERM_LENGTH:
+        longer = Counter(re.findall(f"[{_CJK}]{term}", text) + re.findall(f"{term}[{_CJK}]", text))
+        times, run = max(((n, run) for run, n in longer.items()), default=(0, term))
+        if times <= half:
+            break
+        term = run
+    return term
 
 
 def _similarity(one: dict[str, float], other: dict[str, float]) -> float:
@@ -245,7 +278,5 @@ def _split_words(text: str) -> list[str]:
         text = _ADDRESS.sub(" ", text)
     if text.isascii():
         return text.encode("ascii").translate(_LETTERS).decode("ascii").split()
-    words = _WORD.findall(text.lower())
-    runs = _CJK_RUN.findall(text)
-    pairs = [a + b for run in runs for a, b in pairwise(run)]
-    return [word for word in words if not _CJK_RUN.search(word)] + pairs if runs else words
+    runs = _CJK_RUN.findall(_CJK_FUNCTION.sub(" ", text))
+    return _WORD.findall(text.lower()) + [a + b for run in runs for a, b in pairwise(run)]

@@ -100,8 +100,9 @@ class SummaryRenderer:
         share = _TREE_SHARE if material.has_sentences else _TREE_SHARE_OF_DATA
         tree = self._add_tree(sheet, int(sheet.left * share))
         findings = sheet.add_block("KEY FINDINGS:", self._best())
-        if not (abstract or findings):
-            sheet.add_block("BEGINNING:", material.opening)
+        has_text = abstract or findings or sheet.add_block("BEGINNING:", material.opening)
+        if not (has_text or tree) and (cut := self._truncate_best(limit)).content:
+            return cut  # tells more than keywords alone
         return sheet.summary(
             keywords=has_keywords, abstract=abstract, section_headers=tree, key_findings=findings
         )
