@@ -205,12 +205,12 @@ def test_a_number_is_found_among_very_many_files(grown: Maker) -> None:
     assert "unread" not in meta
 
 
-def test_what_was_typed_is_no_spelling_near_it(grown: Maker) -> None:
+def test_what_stands_late_in_a_large_file_is_found_and_named_as_a_spelling(grown: Maker) -> None:
     forest = grown("index")
     plain = "plain words\n" * 200_000
     forest.put("code/large.txt", f"{plain}spinnaker\n{plain * 3}")  # past what is ranked of it
     answered = forest.ok("repo_smart_search", query=" spinnaker ")
-    assert answered["result"] == []
+    assert [place["line"] for place in answered["result"]] == [200_001]
     assert "nearest" not in answered["meta"]
     assert forest.ok("repo_smart_search", query="spinaker")["meta"]["nearest"] == "spinnaker"
 

@@ -42,6 +42,38 @@ def test_an_answer_says_of_which_files_only_the_beginning_was_ranked(
     assert not {"skipped", "hint"} & meta.keys()
 
 
+@pytest.mark.parametrize("state", ["none yet", "made"])
+def test_a_word_late_in_a_large_file_is_found_where_nothing_else_has_it(
+    forest: Forest, state: str
+) -> None:
+    forest.put("docs/ledger.txt", LOG + "no kernel here\nkernel_panic again\n")
+    forest.put("docs/small.md", "tall masts\n")
+    forest.put("code/picture.raw", b"\0" + b"KERNEL_PANIC\n" * 800_000)
+    index(forest, state)
+    last = LOG.count("\n")
+    for query, lines in {
+        "KERNEL_PANIC": [last, last + 2, last + 1],
+        "what says 'no kernel'?": [last + 1, last, last + 2],
+        "again": [last + 2],
+    }.items():
+        answer = forest.ok("repo_smart_search", query=query)
+        assert {place["path"] for place in answer["result"]} == {"ledger.txt"}
+        assert [place["line"] for place in answer["result"]][:1] == lines[:1], query
+        assert sorted(place["line"] for place in answer["result"]) == sorted(lines)
+        (best, *_) = answer["result"]
+        assert (
+            best["preview"]
+            == forest.ok("repo_search", query=best["preview"])["result"][0]["preview"]
+        )
+        assert best["why"] == ["words"]
+        assert answer["meta"]["hint"]
+    assert forest.ok("repo_smart_search", query="again", file_glob="*.md")["result"] == []
+    meta = forest.ok("repo_smart_search", query="agian")["meta"]
+    assert meta["nearest"] == "again"
+    many = forest.pages("repo_smart_search", query="bales", file_glob="ledger*", limit=7)
+    assert many[0]["result"][0]["path"] == "ledger.txt"
+
+
 def test_an_empty_answer_says_how_many_documents_were_not_searched(forest: Forest) -> None:
     forest.put("docs/a.md", "the oil\n")
     assert "hint" not in forest.ok("repo_smart_search", query="wick")["meta"]

@@ -41,6 +41,7 @@ from rolltop.toolsets.retrieval.models import (
 from rolltop.toolsets.retrieval.ranked import MAX_RESULTS, Meaning, RankedTree, Ranking
 from rolltop.toolsets.retrieval.ranked import search as search_ranked
 from rolltop.toolsets.retrieval.service.exact_search import empty_meta
+from rolltop.toolsets.retrieval.service.large_files import find_lines
 from rolltop.toolsets.retrieval.service.left_out import LeftOut
 from rolltop.toolsets.retrieval.service.result_pages import (
     PagePosition,
@@ -296,6 +297,28 @@ def _ranking(
     meaning: Meaning | None,
     until: float,
 ) -> Ranking:
+    """Rank; where that finds nothing, look for lines of files too large to be ranked whole."""
+    ranked = _rank_chunks(app, text, looked, meaning, until)
+    if ranked.places:
+        return ranked
+    found = [
+        find_lines(one.tree, filter(one.is_selected, one.entries), text, until) for one in looked
+    ]
+    places = sorted(chain(*(each.places for each in found)), key=lambda place: -place.score)
+    return ranked._replace(
+        places=places,
+        terms=ranked.terms.union(*(each.terms for each in found)),
+        limited=any(each.limited for each in found),
+    )
+
+
+def _rank_chunks(
+    app: AppContext,
+    text: str,
+    looked: Sequence[_SelectedRoot],
+    meaning: Meaning | None,
+    until: float,
+) -> Ranking:
     """Rank; if an index on disk fails, rank without it."""
     deadline = time.monotonic() + min(READ_TIMEOUT, app.settings["call_timeout"] / 2)
     indexes = app.service(open_chunk_indexes)
@@ -362,7 +385,6 @@ def _empty_meta(
     Covers what a search for an absent text reads; a file of which only the beginning is ranked
     counts as too large. `nearest` is what this search would find. Empty on a timeout.
     """
-    most_bytes = min(most_bytes, MAX_BYTES)
     searched = [one.tree for one in looked]
     query = Query(ranked.text, file_glob=ranked.file_glob)
     try:
@@ -371,7 +393,7 @@ def _empty_meta(
             replace(query, text=uuid4().hex),
             limit=1,
             deadline=deadline,
-            most_bytes=most_bytes,
+            most_bytes=min(most_bytes, MAX_BYTES),
         )
     except DeadlineExceeded:
         return {}
