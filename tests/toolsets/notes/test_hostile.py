@@ -62,7 +62,7 @@ def test_what_cannot_be_meant_is_refused_with_its_code_and_changes_nothing(mine:
     before = mine.get(note)
     for tool, given, code in REFUSED:
         assert mine.code(tool, **{"id": note, **given}) == code, (tool, given)
-    for tags in ([f"t{n}" for n in range(101)], [""], ["x" * 101], [1], "x, y"):
+    for tags in ([f"t{n}" for n in range(101)], [""], ["x" * 101], [1], "{'x'}"):
         assert mine.code("note_list", tags=tags) == "INVALID_TAGS", tags
     assert mine.get(note) == before
     assert mine.versions(note) == [1]

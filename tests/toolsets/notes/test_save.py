@@ -263,7 +263,7 @@ def test_a_server_version_that_is_given_must_be_the_stored_one(mine: Caller) -> 
         ({"text": "a", "tags": [""]}, "INVALID_TAGS"),
         ({"text": "a", "tags": ["x" * 101]}, "INVALID_TAGS"),
         ({"text": "a", "tags": [str(n) for n in range(101)]}, "INVALID_TAGS"),
-        ({"text": "a", "tags": "x, y"}, "INVALID_TAGS"),
+        ({"text": "a", "tags": "{'x', 'y'}"}, "INVALID_TAGS"),
         ({"text": "a", "tags": [1]}, "INVALID_TAGS"),
         ({"text": 1}, "INVALID_ARGUMENT"),
         ({"text": "a", "trash": 1}, "INVALID_ARGUMENT"),
