@@ -48,6 +48,30 @@ def test_a_language_may_have_its_usual_name_in_any_case(
     assert local.read(pad)["cells"][0]["language"] == stored
 
 
+def test_a_replacement_keeps_the_language_that_it_does_not_name(mine: Caller) -> None:
+    pad = mine.pad(cells=[cell("a: 1", "yaml"), cell("x", "sql")])
+    one, _two = mine.cell_ids(pad)
+    sent: list[dict[str, Any]] = [
+        {"index": 0, "content": "a: ["},
+        {"cell_id": one, "cell": {"content": "a: [", "language": None}},
+        {"cell_id": one, "cell": {"content": "a: [", "validate": True, "json_schema": {}}},
+    ]
+    for arguments in sent:
+        mine.ok("scratch_replace_cell", scratch_id=pad, **arguments)
+        shown = mine.read(pad)["cells"][0]
+        assert (shown["language"], shown["content"]) == ("yaml", "a: [")
+    assert mine.read(pad)["cells"][0]["validation"]["valid"] is False
+    mine.ok("scratch_replace_cell", scratch_id=pad, index=1, content="y")
+    assert mine.read(pad)["cells"][1]["language"] == "sql"
+    mine.ok("scratch_replace_cell", scratch_id=pad, index=1, content="y", language="md")
+    assert mine.read(pad)["cells"][1]["language"] == "md"
+    error = mine.fails("scratch_append_cell", scratch_id=pad, cell={"content": "z"})
+    assert (error["code"], "language" in error["message"]) == ("VALIDATION_ERROR", True)
+    nowhere = {"scratch_id": pad, "content": "z"}
+    assert mine.code("scratch_replace_cell", **nowhere, index=9) == "INVALID_INDEX"
+    assert mine.code("scratch_replace_cell", **nowhere, cell_id=UNKNOWN) == "NOT_FOUND"
+
+
 @pytest.mark.parametrize(
     "language", ["sql", "xml", "CSV", "kotlin", "diff", "dockerfile", "ö" * 64]
 )
@@ -260,7 +284,6 @@ def test_content_is_kept_byte_for_byte(local: Caller, text: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "named"),
     [
-        ({"content": "x"}, "language"),
         ({"language": "py"}, "content"),
         ({"language": " ", "content": ""}, "cell.language"),
         ({"language": "", "content": ""}, "language"),

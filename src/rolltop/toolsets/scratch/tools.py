@@ -36,7 +36,12 @@ from rolltop.toolsets.scratch.models.answers import (
     TagsAnswer,
     ValidationAnswer,
 )
-from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, SchemaInput
+from rolltop.toolsets.scratch.models.inputs import (
+    CellInput,
+    EditInput,
+    ReplacementInput,
+    SchemaInput,
+)
 
 if TYPE_CHECKING:
     from rolltop.toolsets.scratch.service import resources
@@ -125,14 +130,14 @@ async def scratch_append_cell(
 async def scratch_replace_cell(
     call: CallContext,
     scratch_id: str,
-    cell: CellInput,
+    cell: ReplacementInput,
     cell_id: str | None = None,
     index: int | None = None,
     new_index: int | None = None,
     if_version: CellVersion = None,
     verbose: bool = False,
 ) -> JsonObject:
-    """Replace a cell, by cell_id or index; omitted tags and metadata are kept."""
+    """Replace a cell, by cell_id or index; omitted language, tags and metadata are kept."""
     writer = _writer(call, verbose=verbose)
     return await writer.replace_cell(scratch_id, cell_id, index, cell, new_index, if_version)
 

@@ -29,6 +29,19 @@ class CellInput(TypedDict):
 
 
 @with_config(_CONFIG)
+class ReplacementInput(TypedDict):
+    """A cell to store in place of another, whose language it has if it names none."""
+
+    language: NotRequired[str | None]
+    content: str
+    validate: NotRequired[bool | None]
+    json_schema: NotRequired[dict[str, Any] | bool | str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    tags: NotRequired[list[str] | None]
+    cell_id: NotRequired[str | None]
+
+
+@with_config(_CONFIG)
 class EditInput(TypedDict, total=False):
     """A replacement of text, or of lines by their numbers."""
 

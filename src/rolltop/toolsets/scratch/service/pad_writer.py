@@ -17,7 +17,7 @@ from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import Tx
 from rolltop.core.pagination import Continuation, add_continuation
 from rolltop.toolsets.scratch.models import MINIMAL_PAD_FIELDS, JsonObject
-from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput
+from rolltop.toolsets.scratch.models.inputs import CellInput, EditInput, ReplacementInput
 from rolltop.toolsets.scratch.models.records import Cell, Draft, PadChange, PadWrite, SchemaEntry
 from rolltop.toolsets.scratch.service import cell_input, pads, schemas, undo, validation_runner
 from rolltop.toolsets.scratch.service.read_response import read_whole
@@ -121,7 +121,7 @@ class PadWriter:
         scratch_id: str,
         cell_id: str | None,
         position: int | None,
-        cell: CellInput,
+        cell: ReplacementInput,
         new_position: int | None,
         if_version: int | None,
     ) -> JsonObject:
@@ -132,7 +132,10 @@ class PadWriter:
             )
         ids = await self.service.find_ids(self.call, scratch_id, [cell_id] if cell_id else [])
         pad_id, named = ids[0], ids[-1] if cell_id else None
-        draft, results = await self._parse_cell(pad_id, cell)
+        language = cell.get("language")
+        if language is None:
+            language = await self.call.read(pads.get_language, pad_id, named, position)
+        draft, results = await self._parse_cell(pad_id, {**cell, "language": language})
         fields = (named, position, draft, new_position, if_version)
         return await self._write(_Shown(results, one=True), pads.replace_cell, pad_id, *fields)
 

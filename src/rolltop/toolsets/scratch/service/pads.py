@@ -215,6 +215,12 @@ def get_cell(tx: Tx, scratch_id: str, cell_id: str, if_version: int | None) -> C
     return cell
 
 
+def get_language(tx: Tx, scratch_id: str, cell_id: str | None, position: int | None) -> str:
+    """Read a cell's language. Raises NotFound, or InvalidArgument for an index that is none."""
+    get_pad(tx, scratch_id)
+    return _find_cell(tx, scratch_id, cell_id, position).language
+
+
 def edit_draft(cell: Cell, edits: Sequence[Edit], limits: PadLimits) -> Draft:
     """Apply edits to a cell's content. Raises InvalidArgument."""
     content = apply_edits(cell.content or "", edits, limits.cell_bytes)
