@@ -107,12 +107,6 @@ def test_completion_goes_from_root_to_path(forest: Forest) -> None:
     assert complete(forest, "lines", "", root="docs", path="other.md") == []
 
 
-def test_completion_is_bounded(forest: Forest) -> None:
-    for n in range(150):
-        forest.put(f"docs/{n:03}.md", "x\n")
-    assert len(complete(forest, "path", "", root="docs")) == 100
-
-
 def test_the_prompt_holds_the_question_and_names_its_tools() -> None:
     prompt = TOOLSET.prompts[0]
     text = prompt.render({"question": "Where is the lock taken?"})
