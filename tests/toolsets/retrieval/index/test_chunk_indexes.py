@@ -6,7 +6,6 @@ import email
 import math
 import mmap
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -32,13 +31,14 @@ from rolltop.workspace import Roots
 from tests.campaign import examples
 from tests.forks import PATIENCE
 from tests.toolsets.retrieval.forest import spoil
+from tests.toolsets.retrieval.index import hostile_reader
 from tests.toolsets.retrieval.meanwhile import after_each_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rolltop.toolsets.retrieval.models import RankedResult
-    from rolltop.toolsets.retrieval.store import Row, Stamp
+    from rolltop.toolsets.retrieval.store import Row
     from rolltop.workspace import FileStat
 
 FILES = 60
@@ -295,23 +295,6 @@ def test_where_no_process_can_begin_nothing_is_kept_and_all_is_found(
     assert kept.find("quagga")[0].path == "m7.py"
 
 
-HOSTILE = "def quagga():\n    return 'hostile {}'\n"
-
-
-def hostile_reader(top: str, folder: str, name: str) -> object:
-    """Return what reads files, one kind of which hangs in C code and one ends the process."""
-
-    def parse(path: str, stamp: Stamp, text: str) -> chunk_index.IndexedFile:
-        if "hostile hang" in text:
-            re.match(r"(?:a+)+b", "a" * 60)
-        if "hostile crash" in text:
-            os.abort()
-        return index_file(path, stamp, text)
-
-    chunk_index_builder.index_file = parse  # pyright: ignore[reportPrivateImportUsage]
-    return chunk_index_builder.reader(top, folder, name)
-
-
 @pytest.mark.parametrize("kind", ["hang", "crash"])
 def test_a_file_that_ends_its_process_is_passed_by_until_it_changes(
     kept: Kept, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -326,11 +309,11 @@ def test_a_file_that_ends_its_process_is_passed_by_until_it_changes(
         return WorkerProcess(worker)
 
     monkeypatch.setattr(chunk_index_builder, "MIN_WORKER_BYTES", 0)
-    monkeypatch.setattr(chunk_index_builder, "FACTORY", f"{__name__}:hostile_reader")
+    monkeypatch.setattr(chunk_index_builder, "FACTORY", f"{hostile_reader.__name__}:reader")
     monkeypatch.setattr("rolltop.toolsets.retrieval.index.workers.CPU_SECONDS", 0.5)
     monkeypatch.setattr(chunk_index_builder, "index_files", read_here)
     monkeypatch.setattr(worker_process, "WorkerProcess", start)
-    kept.code.joinpath("quagga.py").write_text(HOSTILE.format(kind))
+    kept.code.joinpath("quagga.py").write_text(hostile_reader.TEXT.format(kind))
     kept.code.joinpath("other.py").write_text("def okapi():\n    return 3\n")
     kept.build()
     assert kept.find("okapi")[0].path == "other.py"
@@ -343,7 +326,7 @@ def test_a_file_that_ends_its_process_is_passed_by_until_it_changes(
     assert other.stale() == []
     assert not started
     other.indexes.close()
-    kept.code.joinpath("quagga.py").write_text(HOSTILE.format("no more"))
+    kept.code.joinpath("quagga.py").write_text(hostile_reader.TEXT.format("no more"))
     kept.build()
     monkeypatch.undo()
     assert kept.find("quagga")[0].path == "quagga.py"
