@@ -32,10 +32,14 @@ WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Evidence:
-    """An address, with the whole id of a record, and what it led to; of the web nothing."""
+    """An address, with the whole id of a record, and what it led to; of the web nothing.
+
+    `is_only`: no other place of the text had such lines, so that they are known where they move.
+    """
 
     uri: str
     sha256: str = ""
+    is_only: bool = False
 
 
 class EvidenceState(NamedTuple):
@@ -56,13 +60,13 @@ class EvidenceText(NamedTuple):
     data: bytes
     has_last_break: bool
 
-    def locate(self, lines: Lines, kept: str) -> tuple[Lines, str]:
-        """Return where lines are, and their hash; those that moved are found by the one kept.
+    def locate(self, lines: Lines, kept: Evidence | None) -> tuple[Lines, str, bool]:
+        """Return where lines are, their hash, and whether no other place has the same.
 
-        If it is that of several places, none is known to be the right one. Raises NotFound.
+        Lines that were the only such ones are found where they moved. Raises NotFound.
         """
         if lines is None:
-            return None, hashlib.sha256(self.data).hexdigest()
+            return None, hashlib.sha256(self.data).hexdigest(), False
         starts = [0, *(found.end() for found in re.finditer(b"\n", self.data)), len(self.data)]
         total, count = len(starts) - 1 - self.data.endswith(b"\n"), lines[1] - lines[0] + 1
         total = total if self.data else 0
@@ -73,22 +77,24 @@ class EvidenceText(NamedTuple):
             return hashlib.sha256(text).hexdigest()
 
         digest = hash_from(lines[0]) if lines[1] <= total else ""
+        if kept and digest == kept.sha256:
+            return lines, digest, kept.is_only
         is_small = count * len(self.data) + _WINDOW_BYTES * total <= _MAX_HASHED_BYTES
-        if kept and digest != kept and is_small:
-            found = [line for line in range(1, total - count + 2) if hash_from(line) == kept]
-            if len(found) == 1:
-                return (found[0], found[0] + count - 1), kept
+        hashes = [hash_from(line) for line in range(1, total - count + 2)] if is_small else []
+        if kept and kept.is_only and hashes.count(kept.sha256) == 1:
+            line = hashes.index(kept.sha256) + 1
+            return (line, line + count - 1), kept.sha256, True
         if not digest:
             raise NotFound(f"there are only {total} lines", hint="Name lines that are there.")
-        return lines, digest
+        return lines, digest, hashes.count(digest) == 1
 
 
 async def resolve_evidence(
-    call: CallContext, uri: str, *, strictly: bool = False, kept: str = ""
+    call: CallContext, uri: str, *, strictly: bool = False, kept: Evidence | None = None
 ) -> Evidence:
     """Return what an address leads to now; `strictly`, only what may count as proof.
 
-    `kept` is the hash that it had. Raises NotFound, and InvalidArgument for what is no evidence.
+    `kept` is what it led to before. Raises NotFound, and InvalidArgument for what is no evidence.
     """
     given = require_storable(uri, "evidence").strip()
     if WEB_ADDRESS.fullmatch(given) and len(given) <= MAX_URI_LENGTH:
@@ -112,7 +118,7 @@ async def resolve_evidence(
         )
     try:
         found: EvidenceText = await import_object(path)(call, address, strictly=strictly)
-        lines, digest = await call.run_in_thread(found.locate, address.lines, kept)
+        lines, digest, is_only = await call.run_in_thread(found.locate, address.lines, kept)
     except InvalidArgument as refused:
         message = f"evidence {value_preview(given)}: {refused.message}"
         raise InvalidArgument(message, hint=refused.hint) from None
@@ -122,13 +128,13 @@ async def resolve_evidence(
         raise NotFound(
             f"evidence {value_preview(given)}: {missing.message}", hint=missing.hint
         ) from None
-    return Evidence(str(replace(address, id=found.record_id, lines=lines)), digest)
+    return Evidence(str(replace(address, id=found.record_id, lines=lines)), digest, is_only)
 
 
 async def find_state(call: CallContext, kept: Evidence) -> EvidenceState:
     """Say whether what is kept as evidence is another now or gone, and where its lines are."""
     try:
-        now = await resolve_evidence(call, kept.uri, kept=kept.sha256)
+        now = await resolve_evidence(call, kept.uri, kept=kept)
     except (NotFound, InvalidArgument):
         return EvidenceState(kept.uri, "missing")
     if now.sha256 != kept.sha256:

@@ -200,6 +200,15 @@ def test_lines_that_moved_are_evidence_where_they_are_now(
     assert call("get_task", task_id=ids[0])["data"]["status"] == "pending"
 
 
+def test_lines_of_which_there_were_two_are_not_taken_for_each_other(call: Call, file: Path) -> None:
+    file.write_text("a\nassert ok\nb\nassert ok\n")
+    uri = "rolltop://file/docs/log.md#L2"
+    task = call("add_task", title="proved", evidence=[uri])["data"]["task_id"]
+    call("complete_task", task_id=task)
+    file.write_text("a\nassert True\nb\nassert ok\n")
+    assert evidence_of(call, task) == [{"uri": uri, "state": "changed"}]
+
+
 def test_a_task_completes_with_the_lines_that_were_named_wherever_they_are(
     call: Call, file: Path
 ) -> None:

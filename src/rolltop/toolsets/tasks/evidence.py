@@ -54,7 +54,7 @@ async def check_evidence(call: CallContext, user_id: str | None, task: Task) -> 
     for number, kept in enumerate(task.evidence, 1):
         try:
             owner = _as_owner(call, user_id)
-            found.append(await resolve_evidence(owner, kept.uri, strictly=True, kept=kept.sha256))
+            found.append(await resolve_evidence(owner, kept.uri, strictly=True, kept=kept))
         except (NotFound, InvalidArgument) as refused:
             message = f"Evidence {number} does not resolve: {refused.message}"
             raise errors.conflict(task, message, hint) from None

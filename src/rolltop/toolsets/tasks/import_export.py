@@ -244,7 +244,8 @@ def _evidence(value: object) -> tuple[Evidence, ...]:
     for given in _entries(value):
         entry = cast("dict[str, Any]", given if isinstance(given, dict) else {"uri": given})
         uri = require_storable(str(entry.get("uri", "")), "evidence")
-        found.append(Evidence(uri, require_storable(str(entry.get("sha256", "")), "sha256")))
+        digest = require_storable(str(entry.get("sha256", "")), "sha256")
+        found.append(Evidence(uri, digest, is_only=entry.get("is_only") is True))
     return tuple(found[:MAX_LIST_LENGTH])
 
 

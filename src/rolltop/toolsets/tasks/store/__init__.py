@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -543,7 +544,7 @@ def column_values(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in {"links", "acceptance"} & columns.keys():
         columns[name] = list(columns[name]) or None
     if "evidence" in columns:
-        columns["evidence"] = [[one.uri, one.sha256] for one in columns["evidence"]] or None
+        columns["evidence"] = [[*astuple(one)] for one in columns["evidence"]] or None
     return columns
 
 
