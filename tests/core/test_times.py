@@ -32,6 +32,8 @@ def shown(text: str, *, ahead: bool = False) -> str:
         ("2026-11-20T09:00Z", "11-20 09:00"),
         ("2026-11-20 09:00+01:00", "11-20 08:00"),
         ("2026-11-20T09:00:05Z", "11-20 09:00:05"),
+        ("9999-12-31T23:59Z", "12-31 23:59"),
+        ("90 mins ago", "11-25 13:00:15"),
         ("now", "11-25 14:30:15"),
         ("today", "11-25"),
         ("Tomorrow", "11-26"),
@@ -72,6 +74,7 @@ def test_a_time_is_the_same_before_or_after(text: str, meant: str) -> None:
         ("wednesday", "11-25", "11-25"),
         ("thurs", "11-19", "11-26"),
         ("on monday", "11-23", "11-30"),
+        ("this monday", "11-23", "11-30"),
         ("3 days", "11-22 14:30:15", "11-28"),
     ],
 )
@@ -84,7 +87,7 @@ def test_a_time_alone_is_the_next_on_the_way(text: str, back: str, ahead: str) -
     [
         "", "soon", "tomorrow morning", "next tomorrow", "week", "this week", "friday at 25:00",
         "friday 13pm", "friday 9", "in 3 days ago", "3", "in months", "999999 weeks ago",
-        "2026-02-30", "2026-11-25T24:30", "fridays", "x" * 100_000,
+        "2026-02-30", "3M", "3m", "5ms", "2 hs ago", "2026-11-25T24:30", "fridays", "x" * 100_000,
     ],
 )  # fmt: skip
 def test_what_is_no_time_is_refused_with_the_present_one(text: str) -> None:

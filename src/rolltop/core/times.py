@@ -20,7 +20,9 @@ _UNITS: Final = {
     "d": _DAY,
     "w": timedelta(days=_WEEK),
 }
-_NUMBER: Final = r"(?P<number>\d{1,6}|an?|one)\s*(?P<unit>m|min|minute|h|hr|hour|d|day|w|week)s?"
+# No "m" alone, which is a minute to one and a month to another.
+_UNIT: Final = r"(?P<unit>mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)"
+_NUMBER: Final = rf"(?P<number>\d{{1,6}}|an?|one)\s*{_UNIT}"
 _FROM_NOW: Final = re.compile(rf"(?P<ahead>in\s+|\+)?{_NUMBER}(?P<end>\s+ago|\s+from\s+now)?")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_NAME: Final = re.compile(
@@ -111,7 +113,7 @@ def _named_day(found: re.Match[str], today: date, *, ahead: bool) -> date | None
     if name == "week":
         return {"next": today + _WEEK * _DAY, "last": today - _WEEK * _DAY}.get(which or "")
     onward = (_WEEKDAYS.index(found["weekday"]) - today.weekday()) % _WEEK
-    if which == "last" or (which in {None, "on"} and not ahead):
+    if which == "last" or (which != "next" and not ahead):
         back = -onward % _WEEK
         return today - (back or (_WEEK if which == "last" else 0)) * _DAY
     return today + (onward or (_WEEK if which == "next" else 0)) * _DAY
@@ -136,4 +138,4 @@ def _day(day: date) -> Span:
 
 
 def _minute(start: datetime) -> Span:
-    return Span(start, start + timedelta(minutes=1) - _INSTANT)
+    return Span(start, start + (timedelta(minutes=1) - _INSTANT))

@@ -354,8 +354,10 @@ class Roots:
         here = self.working_directory
         return (here, None) if here is not None and real.is_relative_to(here) else None
 
-    def _resolve(self, path: str, real: Path, within: Path, root: Root | None) -> ResolvedPath:
-        """Resolve a real path that exists and may be read."""
+    def _resolve(
+        self, path: str, real: Path, within: Path, root: Root | None, *, as_spelled: bool = False
+    ) -> ResolvedPath:
+        """Resolve a real path that exists and may be read, in another spelling if need be."""
         if not real.is_relative_to(within):
             raise self._out_of_root_error(path, reader=root is None)
         if self.hidden_paths.hides(str(real)):
@@ -365,10 +367,10 @@ class Roots:
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno not in _NOT_FOUND:
                 raise path_unreadable(path, "cannot be read") from None
-            meant = _same_in_unicode(within, real)
+            meant = None if as_spelled else _same_in_unicode(within, real)
             if meant is None:
                 raise path_not_found(path) from None
-            return self._resolve(path, meant, within, root)
+            return self._resolve(path, meant, within, root, as_spelled=True)
         located = ResolvedPath(root, real, real.relative_to(within).as_posix(), within)
         if not self._is_visible(located):
             raise path_not_found(path)

@@ -17,3 +17,5 @@ def test_a_day_may_be_said_from_today(mine: Caller, clock: Clock) -> None:
     assert mine.titles("after:today") == mine.titles(dt_after="today") == ["late"]
     assert mine.titles('after:"2 days ago"') == ["early", "late"]
     assert mine.titles(dt_before="last saturday") == ["early"]
+    for hour in ("2 hours ago", "today at 9:30"):
+        assert mine.code("note_list", dt_before=hour) == "INVALID_DATE"

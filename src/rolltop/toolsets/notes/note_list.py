@@ -10,7 +10,7 @@ import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from math import log
 from typing import Any, Final
 from uuid import UUID
@@ -429,7 +429,10 @@ def _parse_day(text: str, name: str, now: datetime) -> float:
     """Parse YYYY-MM-DD, or a day in words, to the time at which the day begins in UTC."""
     try:
         if _DAY_WORD.search(text):
-            day = times.parse_span(text, name, now).start.date()
+            span = times.parse_span(text, name, now)
+            if not span.is_day and (now - span.start) % timedelta(days=1):
+                raise ValueError(text)  # an hour of a day is none
+            day = span.start.date()
         else:
             # fromisoformat() alone takes week dates and days without dashes too.
             day = date.fromisoformat(text if _DATE.fullmatch(text) else "")

@@ -74,6 +74,17 @@ def test_a_word_late_in_a_large_file_is_found_where_nothing_else_has_it(
     assert many[0]["result"][0]["path"] == "ledger.txt"
 
 
+@pytest.mark.parametrize(
+    "line", ["maxRetries = 3", "max_retries = 3", "Retries: 3", "系统retries失败"]
+)
+def test_a_word_of_a_name_late_in_a_large_file_is_found(forest: Forest, line: str) -> None:
+    forest.put("docs/ledger.txt", f"{LOG}unsecretries\n{line}\n系统支付失败\n")
+    found = forest.ok("repo_smart_search", query="retries")["result"]
+    assert [place["preview"].strip() for place in found] == [line]
+    (paid,) = forest.ok("repo_smart_search", query="支付")["result"]
+    assert "支付" in paid["preview"]
+
+
 def test_an_empty_answer_says_how_many_documents_were_not_searched(forest: Forest) -> None:
     forest.put("docs/a.md", "the oil\n")
     assert "hint" not in forest.ok("repo_smart_search", query="wick")["meta"]

@@ -34,7 +34,7 @@ def find_lines(
     terms = list(ParsedQuery.of(text).spellings.values())
     if not large or not terms:
         return Ranking([])
-    words = [rf"\b(?:{'|'.join(map(escape, spellings))})" for spellings in terms]
+    words = ["|".join(map(_begin_pattern, spellings)) for spellings in terms]
     query = Query("|".join(words), regex=True, case="ignore")
 
     def list_large(_skipped: SkippedEntries) -> list[FileStat]:
@@ -64,3 +64,11 @@ def find_lines(
         shown = frozenset(spelling for spellings in terms for spelling in spellings)
         return Ranking(places, terms=shown, limited=found.more or len(scored) > _MAX_LISTED)
     return Ranking([])
+
+
+def _begin_pattern(word: str) -> str:
+    """Return a pattern of where a word begins: by itself, in a name, or in text without spaces."""
+    if not word.isascii():
+        return escape(word)
+    first, rest = escape(word[0].upper()), escape(word[1:])
+    return rf"(?:\b|[_\u0080-\U0010ffff]){escape(word)}|(?-i:[a-z]{first}){rest}"
