@@ -377,6 +377,8 @@ def test_a_list_of_more_entries_than_any_tool_takes_is_not_looked_through() -> N
         "INVALID_TAGS",
         True,
     )
+    refused = _refused({"query": "x", "tags": "a," * 15_000}, argument_errors=fault)
+    assert "a list of 15001 entries; at most 15000" in refused.message
     tags = ["a"] * 15_000
     assert _parameters().validate({"query": "x", "tags": tags})["tags"] == tags
 

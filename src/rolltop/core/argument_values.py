@@ -82,6 +82,10 @@ class ValueReader:
     def _split(self, text: str, items: JsonObject, name: str) -> list[str] | str:
         """Return the entries that a text names, the text where they are not plainly told apart."""
         kind = items.get("type")
+        if (commas := sum(map(text.count, ",;\n"))) >= _MAX_ENTRIES:
+            raise UnreadableValue(
+                f"holds a list of {commas + 1} entries; at most {_MAX_ENTRIES} are taken"
+            )
         if kind == "string" and name in _PATHS and not _NOTATION.match(text):
             return [text]
         parts = _parts(text)
@@ -138,7 +142,7 @@ _SEVERAL: Final = re.compile(rf"^{_NOTATION.pattern}|[,;\n]")
 _BRACES: Final = re.compile(r"\{[^{}\"']*\}")
 """The alternatives of a glob, whose commas separate no entries."""
 _WITHOUT_COMMAS: Final = frozenset({"tags", "namespaces", "blocked_by", "cell_ids"})
-"""Lists whose entries, ids and short names, have no commas: so these separate them."""
+"""Lists of ids and short names: in a text commas separate them."""
 _PATHS: Final = frozenset({"file_paths"})
 """Lists whose entries may have commas: which of them separate, the reading of globs tells."""
 _SEPARATOR: Final = re.compile(r"[,;\n]")
@@ -168,6 +172,8 @@ def list_hint(text: object, part: JsonObject) -> str:
     """
     items = part.get("items", {})
     if not isinstance(text, str) or items.get("type") != "string" or "enum" in items:
+        return ""
+    if len(text) > _MAX_HINT_LENGTH:
         return ""
     parts = _parts(text)
     lists = [[text.strip()], parts] if len(parts) > 1 else [parts or [text.strip()]]

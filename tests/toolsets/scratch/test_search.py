@@ -189,6 +189,21 @@ def test_meaning_joins_when_the_vectors_are_there(
     assert (meant["mode"], meant["hits"][0]["scratch_id"]) == ("meaning", pad)
 
 
+def test_a_search_that_began_by_words_goes_on_by_words(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pads = {mine.pad(f"harbour {'storm ' * number}") for number in range(9)}
+    one = mine.ok("scratch_search", query="harbour storm", limit=4)
+    install(monkeypatch, FakeEmbedder())
+    mine.desk.service(ScratchService).search_index.load_model()
+    asyncio.run(embed(mine.desk))
+    two = mine.ok("scratch_search", **one["next"]["arguments"] | {"limit": 9})
+    assert (one["mode"], two["mode"]) == ("words", "words")
+    assert {hit["scratch_id"] for page in (one, two) for hit in page["hits"]} == pads
+    assert len(two["hits"]) == 5
+    assert mine.ok("scratch_search", query="harbour storm")["mode"] == "hybrid"
+
+
 def test_words_answer_a_search_by_meaning_until_there_are_vectors(
     mine: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,9 @@ _MAX_LINES: Final = 1 << 20
 """Lines of all remembered versions, 8 bytes each."""
 _MAX_PLACES: Final = 100
 """Places of the same lines that are told apart."""
+_MAX_WANTED: Final = 10_000
+"""Lines that are looked for."""
+_MAX_VERSIONS: Final = 1_000
 
 
 class LineVersions:
@@ -42,7 +45,9 @@ class LineVersions:
             return
         with self._lock:
             self._known[version] = lines
-            while sum(map(len, self._known.values())) > _MAX_LINES:
+            while (
+                len(self._known) > _MAX_VERSIONS or sum(map(len, self._known.values())) > _MAX_LINES
+            ):
                 self._known.popitem(last=False)
 
     def find_moved(self, address: Address) -> tuple[int, int] | None:
@@ -55,6 +60,8 @@ class LineVersions:
         if before is None or address.lines is None or address.lines[1] > len(before):
             return None
         start, end = address.lines[0] - 1, address.lines[1]
+        if end - start > _MAX_WANTED:
+            return None
         version, now = self._read(address)
         if version == address.version:
             return None

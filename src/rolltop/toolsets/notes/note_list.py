@@ -430,9 +430,8 @@ def _parse_day(text: str, name: str, now: datetime) -> float:
     try:
         if _DAY_WORD.search(text):
             span = times.parse_span(text, name, now)
-            if not span.is_day and (now - span.start) % timedelta(days=1):
-                raise ValueError(text)  # an hour of a day is none
-            day = span.start.date()
+            is_day = span.is_day or not (now - span.start) % timedelta(days=1)
+            day = date.fromisoformat(f"{span.start:%Y-%m-%d}" if is_day else "")
         else:
             # fromisoformat() alone takes week dates and days without dashes too.
             day = date.fromisoformat(text if _DATE.fullmatch(text) else "")

@@ -255,8 +255,9 @@ class ScratchService:
         kind = filtered_kind("hits", query, selection.namespaces, selection.tags, mode)
         page = pad_search.HitPage(limit, limit + 1)
         if call.cursor is not None:
-            at, begin, (window,) = cursors.decode(kind, call.cursor, 1)
+            at, begin, (window, by_words) = cursors.decode(kind, call.cursor, 2)
             page = pad_search.HitPage(limit, max(2, min(window, MAX_HITS + 1)), (at, begin))
+            mode = "words" if by_words else mode  # a further page has the order of the first one
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
         found = await self.search_index.search(call, query, selection, page, mode)
         places = {shown: at for at, shown in enumerate(found.ranked)}
@@ -265,10 +266,12 @@ class ScratchService:
         if found.pending:
             how["pending"] = found.pending
 
+        ran = (page.window, int(found.mode == "words"))
+
         def cursor_after(index: int) -> str:
             hit = found.hits[index]
             at = places[hit["cell_id"] or hit["scratch_id"]] + 1
-            return cursors.encode(kind, at, "".join(found.ranked[at : at + 1]), page.window)
+            return cursors.encode(kind, at, "".join(found.ranked[at : at + 1]), *ran)
 
         return Page(
             found.hits,

@@ -50,7 +50,10 @@ _C: Final = (
         r"\1",
     ),
     (r"(?<![\w.'])(\d[\d.']*(?:[eE][-+]?\d+)?[fFlL]?)[ij][fFlL]?\b", r"\1"),  # GNU's `2.0i`
-    (r"(\(\s*)(?:static|constexpr|register)\s+(?=[\w\s*]{1,99}(?:\[[^\]]*\]\s*)?\)\s*\{)", r"\1"),
+    (
+        r"(\(\s*)(?:static|constexpr|register)\s+(?=[\w\s*]{1,99}(?:\[[^\[\]]{0,99}\]\s*)?\)\s*\{)",
+        r"\1",
+    ),
     (  # in a struct, whose end a name or a `;` follows
         r"\b_?[Ss]tatic_assert\b(?=\s*\([^{}]{0,2000}\}\s*(?:\w+\s*(?:\[\w*\]\s*)?)?(?:[;,]|__attr))",
         "int x:",
