@@ -210,6 +210,7 @@ def test_patterns_are_read_in_time_by_their_length(unit: str) -> None:
         *("case ", "foreach(", "template class a<", "a?.b", "goto *", "(in ", "enum a:b ", "__a"),
         *("def a", "def a(", "time ", "for a", "${a:$"),
         *("va_arg(a,", "offsetof(a, b", "(struct ", "(struct a *", "static AAA", "(this "),
+        "(static a[",
     ],
 )
 def test_gaps_of_grammars_are_filled_in_time_by_the_texts_length(language: str, unit: str) -> None:
