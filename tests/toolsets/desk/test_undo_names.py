@@ -41,7 +41,7 @@ def last_sequence(desk: AppContext, me: Principal) -> int:
     return max(one["sequence"] for one in answer_of(desk, me, "desk_history")["changes"])
 
 
-@settings(max_examples=examples(150), suppress_health_check=[ALONE])
+@settings(max_examples=examples(30), suppress_health_check=[ALONE])
 @given(steps=STEPS)
 def test_schemas_that_took_each_others_names_are_put_back_and_forth(
     desk: AppContext, steps: list[tuple[str, int, str]]

@@ -314,7 +314,8 @@ class Histories(RuleBasedStateMachine):
         expected = [
             entry.id
             for entry in self.model.shown(self.owner(user), CONNECTIONS[user][1] or None)
-            if (tag is None or tag in entry.tags) and (not ready or self.model.is_ready(entry))
+            if (tag is None or tag in map(str.casefold, entry.tags))
+            and (not ready or self.model.is_ready(entry))
         ]
         filters, cursor, shown = FilterInput(tag=tag, ready=ready), None, list[str]()
         while True:

@@ -51,7 +51,7 @@ def find(database: Database, me: Principal, question: str) -> list[str]:
     return [task.title for task in found]
 
 
-@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(NAMES, min_size=1, max_size=4), is_title=st.booleans())
 def test_a_task_is_found_by_each_of_its_words(
     database: Database, names: list[str], *, is_title: bool
