@@ -58,10 +58,8 @@ class ValueReader:
         if isinstance(value, list):
             items = _alternative(part, "array").get("items", {})
             entries = cast("list[Any]", value)
-            if items and len(entries) > _MAX_ENTRIES:
-                raise UnreadableValue(
-                    f"holds a list of {len(entries)} entries; at most {_MAX_ENTRIES} are taken"
-                )
+            if items:
+                _require_few_entries(len(entries))
             return [self.read(entry, items, depth=depth + 1) for entry in entries]
         if isinstance(value, dict):
             whole = _alternative(part, "object")
@@ -82,10 +80,7 @@ class ValueReader:
     def _split(self, text: str, items: JsonObject, name: str) -> list[str] | str:
         """Return the entries that a text names, the text where they are not plainly told apart."""
         kind = items.get("type")
-        if (commas := sum(map(text.count, ",;\n"))) >= _MAX_ENTRIES:
-            raise UnreadableValue(
-                f"holds a list of {commas + 1} entries; at most {_MAX_ENTRIES} are taken"
-            )
+        _require_few_entries(sum(map(text.count, ",;\n")) + 1)
         if kind == "string" and name in _PATHS and not _NOTATION.match(text):
             return [text]
         parts = _parts(text)
@@ -163,6 +158,11 @@ _JSON_BEGINS: Mapping[str, frozenset[str]] = {
     "array": frozenset("["),
     "object": frozenset("{"),
 }
+
+
+def _require_few_entries(count: int) -> None:
+    if count > _MAX_ENTRIES:
+        raise UnreadableValue(f"holds a list of {count} entries; at most {_MAX_ENTRIES} are taken")
 
 
 def list_hint(text: object, part: JsonObject) -> str:

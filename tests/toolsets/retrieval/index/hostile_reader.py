@@ -20,7 +20,7 @@ TEXT = "def quagga():\n    return 'hostile {}'\n"
 
 
 def reader(top: str, folder: str, name: str) -> object:
-    """Return what reads files in a process of its own."""
+    """Make the reader of files of a process of its own."""
 
     def parse(path: str, stamp: Stamp, text: str) -> IndexedFile:
         if "hostile hang" in text:

@@ -11,10 +11,9 @@ from typing import Final
 from rolltop.core.errors import DeadlineExceeded
 from rolltop.toolsets.retrieval.grep.search import MAX_FILE_BYTES, search
 from rolltop.toolsets.retrieval.grep.term_finder import escape
-from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES
 from rolltop.toolsets.retrieval.models import Query, RankedResult, SearchRoot
 from rolltop.toolsets.retrieval.ranked.rerank import ParsedQuery, Ranking
-from rolltop.toolsets.retrieval.service.root_lookup import DOCUMENTS
+from rolltop.toolsets.retrieval.service.left_out import select_large
 from rolltop.workspace import FileStat, SkippedEntries
 
 # Lines that are compared, the first that have a word of the query, and the best that are listed.
@@ -26,11 +25,7 @@ def find_lines(
     tree: SearchRoot, entries: Iterable[FileStat], text: str, deadline: float
 ) -> Ranking:
     """Find the lines that have most of a query's words in files too large to be ranked whole."""
-    large = [
-        entry
-        for entry in entries
-        if entry.size > MAX_BYTES and not entry.relative.lower().endswith(DOCUMENTS)
-    ]
+    large = list(select_large(entries))
     terms = list(ParsedQuery.of(text).spellings.values())
     if not large or not terms:
         return Ranking([])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -30,11 +30,10 @@ class LeftOut(NamedTuple):
     def add(self, tree: SearchRoot, entries: Iterable[FileStat]) -> LeftOut:
         """Count those among a root's files too."""
         entries = list(entries)
-        documents = [entry for entry in entries if entry.relative.lower().endswith(DOCUMENTS)]
-        others = {entry for entry in entries if entry.size > MAX_BYTES}.difference(documents)
-        partly = sum(_is_text(tree, entry) for entry in islice(others, _MAX_EXAMINED))
-        total = self.documents + len(documents)
-        return self._replace(partly=self.partly + partly, documents=total)
+        documents = self.documents + sum(map(_is_document, entries))
+        large = islice(select_large(entries), _MAX_EXAMINED)
+        partly = self.partly + sum(_is_text(tree, entry) for entry in large)
+        return self._replace(partly=partly, documents=documents)
 
     def hint(self, app: AppContext, *, is_empty: bool) -> str:
         """Name what was left out; documents only where nothing else was found."""
@@ -55,6 +54,15 @@ class LeftOut(NamedTuple):
                 f"{_call(app, 'read_plan', 'finds their sections on a query')}."
             )
         return " ".join(said)
+
+
+def select_large(entries: Iterable[FileStat]) -> Iterator[FileStat]:
+    """Yield the files that are ranked by their beginning only, if they are text."""
+    return (one for one in entries if one.size > MAX_BYTES and not _is_document(one))
+
+
+def _is_document(entry: FileStat) -> bool:
+    return entry.relative.lower().endswith(DOCUMENTS)
 
 
 def _is_text(tree: SearchRoot, entry: FileStat) -> bool:
