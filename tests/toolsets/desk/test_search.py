@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,10 +18,12 @@ from rolltop.core.fulltext.documents import FoundText
 from rolltop.core.pagination import AddressText
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk.ranking import rank_texts
+from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.toolsets.retrieval.service import ranking
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
 from tests.desks import answer_of, call_tool, make_desk
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -283,6 +286,23 @@ def test_what_a_document_is_made_of_is_not_found(mine: Searcher) -> None:
     for query in ("endobj", "BaseFont Helvetica"):
         assert mine.search(query)["hits"] == []
         assert mine.call("repo_smart_search", query=query)["result"] == []
+
+
+def test_a_section_of_a_document_is_found_and_opened(mine: Searcher) -> None:
+    mine.call("note_save", text="of wicks")
+    (mine.folder / "handbook.pdf").write_bytes((DOCUMENTS / "handbook.pdf").read_bytes())
+    assert mine.kinds("trim the wick") == ["note"]
+    trigram_index.update_index(mine.desk)
+    end = time.monotonic() + PATIENCE
+    while mine.kinds("trim the wick") == ["note"]:
+        assert time.monotonic() < end
+        ranking.update_index(mine.desk)
+    (best, *_) = mine.search("trim the wick")["hits"]
+    assert best["kind"] == "file"
+    assert best["title"] == "Keeping the lamp > Wick"
+    opened = mine.call("desk_read", uri=best["uri"])
+    assert opened["text"].strip() == "Wick\nTrim the wick to four millimetres."
+    mine.desk.service(ranking.open_chunk_indexes).close()
 
 
 def test_files_that_were_not_searched_are_named(mine: Searcher) -> None:

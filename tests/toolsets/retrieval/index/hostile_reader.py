@@ -13,6 +13,7 @@ from rolltop.toolsets.retrieval.index import chunk_index_builder
 from rolltop.toolsets.retrieval.index.chunk_index import index_file
 
 if TYPE_CHECKING:
+    from rolltop.documents.outline import Outline
     from rolltop.toolsets.retrieval.index.chunk_index import IndexedFile
     from rolltop.toolsets.retrieval.store import Stamp
 
@@ -22,12 +23,12 @@ TEXT = "def quagga():\n    return 'hostile {}'\n"
 def reader(top: str, folder: str, name: str) -> object:
     """Make the reader of files of a process of its own."""
 
-    def parse(path: str, stamp: Stamp, text: str) -> IndexedFile:
+    def parse(path: str, stamp: Stamp, text: str, *outline: Outline) -> IndexedFile:
         if "hostile hang" in text:
             re.match(r"(?:a+)+b", "a" * 60)
         if "hostile crash" in text:
             os.abort()
-        return index_file(path, stamp, text)
+        return index_file(path, stamp, text, *outline)
 
     chunk_index_builder.index_file = parse  # pyright: ignore[reportPrivateImportUsage]
     return chunk_index_builder.reader(top, folder, name)

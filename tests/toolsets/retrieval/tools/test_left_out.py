@@ -91,7 +91,7 @@ def test_an_empty_answer_says_how_many_documents_were_not_searched(forest: Fores
     forest.put("docs/handbook.pdf", HANDBOOK.read_bytes())
     forest.put("docs/more/Notes.DOCX", b"PK\x03\x04\0")
     hint = forest.ok("repo_smart_search", query="wick")["meta"]["hint"]
-    assert "Not searched: 2 documents (PDF, DOCX, PPTX, EPUB); read_plan" in hint
+    assert "Not searched: 2 documents (PDF, DOCX, PPTX, EPUB), not indexed or" in hint
     hint = forest.ok("repo_smart_search", query="wick", file_glob="*.pdf")["meta"]["hint"]
     assert "Not searched: 1 document (" in hint
     assert "hint" not in forest.ok("repo_smart_search", query="wick", file_glob="*.md")["meta"]

@@ -1,13 +1,15 @@
 """The chunks of one root's files as rows of an FTS5 index.
 
 FTS5 stores no text, only the positions of terms in chunks. It proposes candidates, which are
-scored by their files' current text. The chunks of a file have consecutive row ids, the first of
-which is the file's id; ids are never reused.
+scored by their files' current text; that of documents is stored, for it takes long to extract. The
+chunks of a file have consecutive row ids, the first of which is the file's id; ids are never
+reused.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize_joined
 from rolltop.documents import outline
+from rolltop.documents.extractors.formats import DOCUMENT_EXTENSIONS, count_libraries
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.store import (
     GONE,
@@ -29,10 +32,12 @@ from rolltop.toolsets.retrieval.store import (
 )
 
 # Of the schema and of how texts are read, cut and tokenized; a file of another version is dropped.
-VERSION: Final = 10_100 + outline.VERSION
+VERSION: Final = 10_200 + outline.VERSION
 
 # Prefix of the term for a chunk's whole name, as `plain_name` returns it.
 NAME: Final = "="
+
+_SURROGATES: Final = "surrogatepass"
 
 # How often a chunk's name is indexed: FTS5's bm25() then counts it as so many uses.
 _NAME_REPEATS: Final = 3
@@ -47,13 +52,17 @@ _SCHEMA: Final = """
         change INTEGER NOT NULL
     );
     CREATE INDEX files_change ON files (change);
+    CREATE INDEX files_empty ON files (path) WHERE chunks = 0;
     CREATE TABLE spans (
         id INTEGER PRIMARY KEY, file INTEGER NOT NULL, name TEXT NOT NULL, scope TEXT NOT NULL,
         line INTEGER NOT NULL, end_line INTEGER NOT NULL,
         start INTEGER NOT NULL, "end" INTEGER NOT NULL, rest TEXT
     );
-    CREATE TABLE totals (next INTEGER NOT NULL, chunks INTEGER NOT NULL);
-    INSERT INTO totals VALUES (1, 0);
+    CREATE TABLE documents (file INTEGER PRIMARY KEY, text BLOB NOT NULL);
+    CREATE TABLE totals (
+        next INTEGER NOT NULL, chunks INTEGER NOT NULL, libraries INTEGER NOT NULL
+    );
+    INSERT INTO totals VALUES (1, 0, 0);
     CREATE VIRTUAL TABLE chunks USING fts5(
         terms, content='', contentless_delete=1, tokenize="ascii tokenchars '='"
     );
@@ -68,6 +77,15 @@ _INSERT_FILE: Final = """
 _INSERT_SPAN: Final = "INSERT INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FILE_ROW: Final = "SELECT path, id, size, mtime, ctime, inode FROM files WHERE path = ?"
 _FILE_ROWS: Final = "SELECT path, id, size, mtime, ctime, inode FROM files WHERE change > ?"
+_DOCUMENT: Final = """
+    SELECT text FROM files JOIN documents ON file = id
+    WHERE path = ? AND size = ? AND mtime = ? AND ctime = ? AND inode = ?
+"""
+# With more libraries documents may have a text that had none.
+_ASK_AGAIN: Final = """
+    UPDATE files SET size = -1, change = (SELECT max(change) + 1 FROM files)
+    WHERE chunks = 0 AND path LIKE ?
+"""
 # CROSS JOIN preserves the order of the matches.
 _CANDIDATES: Final = """
     WITH found AS MATERIALIZED (
@@ -78,12 +96,13 @@ _CANDIDATES: Final = """
 
 
 class IndexedFile(NamedTuple):
-    """A file that was read, with its chunks and the terms of each."""
+    """A file that was read, with its chunks and the terms of each; of a document also its text."""
 
     path: str
     stamp: Stamp
     chunks: Sequence[Chunk]
     terms: Sequence[str]
+    document: str = ""
 
 
 class FoundChunk(NamedTuple):
@@ -95,9 +114,11 @@ class FoundChunk(NamedTuple):
     chunk: Chunk
 
 
-def index_file(path: str, stamp: Stamp, text: str) -> IndexedFile:
-    """Return a file's chunks with their terms."""
-    chunks = split_chunks(path, text)
+def index_file(
+    path: str, stamp: Stamp, text: str, extracted: outline.Outline | None = None
+) -> IndexedFile:
+    """Return a file's chunks with their terms; `extracted` is the outline of a document's text."""
+    chunks = split_chunks(path, text, extracted)
     terms: list[str] = []
     for chunk in chunks:
         fields = fields_of(path, chunk, tokenize_joined(chunk.own(text)))
@@ -105,7 +126,7 @@ def index_file(path: str, stamp: Stamp, text: str) -> IndexedFile:
         if chunk.name:
             names.append(f"{NAME}{plain_name(chunk.name)}")
         terms.append(" ".join((fields.path, *names, fields.body)))
-    return IndexedFile(path, stamp, chunks, terms)
+    return IndexedFile(path, stamp, chunks, terms, text if extracted else "")
 
 
 class Fields(NamedTuple):
@@ -145,6 +166,13 @@ class ChunkIndex(IndexFile):
     def __init__(self, folder: Path, name: str) -> None:
         """Open the newest file of that name in the folder, or begin one. Raises Damaged."""
         super().__init__(folder, name, VERSION, _SCHEMA, optimize=_OPTIMIZE)
+        libraries = count_libraries()
+        with self.read_transaction() as db:
+            is_first = db.number("SELECT libraries FROM totals") < libraries
+        if is_first:
+            with self.write_transaction() as db:
+                db.execute_many(_ASK_AGAIN, [(f"%{ending}",) for ending in DOCUMENT_EXTENSIONS])
+                db.execute("UPDATE totals SET libraries = ?", (libraries,))
 
     def each_row(self, since: int, take: Callable[[str, Row], None]) -> int:
         """Hand over the files indexed after change `since`: path and row.
@@ -175,6 +203,18 @@ class ChunkIndex(IndexFile):
                 deleted += _put(db, file, change)
             if deleted:
                 _subtract_deleted(db, deleted)
+
+    def find_document(self, path: str, stamp: Stamp) -> str | None:
+        """Return the text extracted from a document in a state; None if it is not indexed."""
+        with self.read_transaction() as db:
+            found = next(db.execute(_DOCUMENT, (encode_path(path), *stamp)), None)
+            return None if found is None else zlib.decompress(found[0]).decode(errors=_SURROGATES)
+
+    def paths_without_text(self) -> set[str]:
+        """List the files in which there was nothing to index."""
+        with self.read_transaction() as db:
+            rows = db.execute("SELECT path FROM files WHERE chunks = 0")
+            return {decode_path(kept) for (kept,) in rows}
 
     def forget(self, paths: Iterable[str]) -> None:
         """Drop files that are gone. Raises Busy."""
@@ -245,6 +285,7 @@ def _put(db: Connection, file: IndexedFile, change: int) -> list[int]:
         lengths = [_length(db, one) for one in ids]
         db.execute_many("DELETE FROM chunks WHERE rowid = ?", ((one,) for one in ids))
         db.execute_many("DELETE FROM spans WHERE id = ?", ((one,) for one in ids))
+        db.execute("DELETE FROM documents WHERE file = ?", (number,))
         db.execute("DELETE FROM files WHERE id = ?", (number,))
     first = db.number("SELECT next FROM totals")
     # Files of later years than 2262 are never kept, but ranked all the same.
@@ -254,6 +295,9 @@ def _put(db: Connection, file: IndexedFile, change: int) -> list[int]:
         "UPDATE totals SET next = ?, chunks = chunks + ?",
         (first + max(1, len(file.chunks)), len(file.chunks) - len(lengths)),
     )
+    if file.document:
+        text = zlib.compress(file.document.encode(errors=_SURROGATES))
+        db.execute("INSERT INTO documents VALUES (?, ?)", (first, text))
     db.execute_many("INSERT INTO chunks (rowid, terms) VALUES (?, ?)", enumerate(file.terms, first))
     db.execute_many(
         _INSERT_SPAN,

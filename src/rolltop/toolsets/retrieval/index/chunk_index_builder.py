@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rolltop.core.errors import Unavailable
+from rolltop.core.errors import RolltopError, Unavailable
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.thread_pool import ThreadPool
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile, index_file
-from rolltop.toolsets.retrieval.index.file_text import Unreadable, is_stable, read_text
+from rolltop.toolsets.retrieval.index.file_text import (
+    DocumentFound,
+    Unreadable,
+    is_stable,
+    read_text,
+    stamp_of,
+)
 from rolltop.toolsets.retrieval.index.workers import IndexWorkers, serve_index
-from rolltop.toolsets.retrieval.store import Busy, batches
-from rolltop.workspace import FileStat, Root, Roots
+from rolltop.toolsets.retrieval.store import Busy, Stamp, batches
+from rolltop.workspace import FileStat, PathError, Root, Roots
+
+if TYPE_CHECKING:
+    from rolltop.documents.extractors import document_reader
+else:
+    document_reader = lazy("rolltop.documents.extractors.document_reader")
 
 _BATCH_BYTES: Final = 2 << 20
 BATCH_FILES: Final = 2_000
 # Less is read in this process: starting a worker takes longer.
 MIN_WORKER_BYTES: Final = 1 << 20
+MAX_DOCUMENT_BYTES: Final = 64 << 20
+"""Of larger documents no text is extracted."""
 MAX_PROCESSES: Final = min(2, os.cpu_count() or 1)
 # Each attempt to write waits for seconds, longer than other processes' transactions.
 _MAX_ATTEMPTS: Final = 5
@@ -44,17 +60,21 @@ class ChunkIndexBuilder:
         self._threads: Final = ThreadPool(MAX_PROCESSES, "chunks")
 
     def run(self, entries: Sequence[FileStat]) -> Iterator[None]:
-        """Index files in batches, yielding after each. Raises Busy or Unusable.
+        """Index files in batches, yielding after each; documents last. Raises Busy or Unusable.
 
         Batches in progress are completed if the caller stops iterating.
         """
-        many = batches(entries, _BATCH_BYTES, BATCH_FILES)
-        size = sum(entry.size for entry in entries)
+        documents = [entry for entry in entries if has_document_name(entry.relative)]
+        texts = [entry for entry in entries if not has_document_name(entry.relative)]
+        many = batches(texts, _BATCH_BYTES, BATCH_FILES)
+        size = sum(entry.size for entry in texts)
         if not self._workers.has_read and size <= MIN_WORKER_BYTES:
             for batch in many:
                 index_files(self._roots, self._root, self.index, batch)
                 yield
-            return
+        yield from self._run_in_workers(chain(many, ([entry] for entry in documents)))
+
+    def _run_in_workers(self, many: Iterable[Sequence[FileStat]]) -> Iterator[None]:
         begun: deque[Future[None]] = deque()
         try:
             for batch in many:
@@ -121,6 +141,24 @@ def _read(roots: Roots, root: Root, entry: FileStat) -> IndexedFile | None:
     """Split a file into chunks: none if it has no text; return None if it keeps changing."""
     try:
         stamp, text = read_text(roots, root, entry, keeping=True)
+    except DocumentFound as found:
+        return _read_document(roots, root, entry, found.stamp) if is_stable(found.stamp) else None
     except Unreadable:
         stamp, text = entry[1:5], ""
     return index_file(entry.relative, stamp, text) if is_stable(stamp) else None
+
+
+def _read_document(roots: Roots, root: Root, entry: FileStat, stamp: Stamp) -> IndexedFile | None:
+    """Split a document's text into chunks; return None if it is in another state by now."""
+    try:
+        with roots.open_entry(root, entry) as file:
+            data = file.read(MAX_DOCUMENT_BYTES + 1)
+            if stamp_of(os.fstat(file.fileno())) != stamp:
+                return None
+    except (OSError, PathError):
+        return None
+    if len(data) <= MAX_DOCUMENT_BYTES:
+        with suppress(RolltopError):
+            document = document_reader.read_document(data, Path(entry.relative))
+            return index_file(entry.relative, stamp, document.text, document.outline)
+    return index_file(entry.relative, stamp, "")

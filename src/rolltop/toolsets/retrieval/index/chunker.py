@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rolltop.core.text.lines import TextLines
-from rolltop.documents.outline import FileType, Section, detect_file_type, parse_outline
+from rolltop.documents.outline import FileType, Outline, Section, detect_file_type, parse_outline
 
 # Longer texts (code points) are taken for generated and not outlined.
 MAX_OUTLINED: Final = 1_000_000
@@ -89,14 +89,19 @@ class _Run(NamedTuple):
     begins: bool
 
 
-def split_chunks(path: str, text: str) -> list[Chunk]:
-    """Split a file into chunks in line order; none for blank text."""
+def split_chunks(path: str, text: str, outline: Outline | None = None) -> list[Chunk]:
+    """Split a file into chunks in line order; none for blank text.
+
+    `outline` is that of a text which was extracted from a document.
+    """
     lines = TextLines(text)
-    kind = detect_file_type(path.rpartition("/")[2], text)
-    if kind in _DATA or len(text) > MAX_OUTLINED:
+    kind = "text" if outline else detect_file_type(path.rpartition("/")[2], text)
+    if kind in _DATA or (len(text) > MAX_OUTLINED and not outline):
         found = list(_blocks(lines, None, 1, len(lines)))
     elif kind in DOCUMENTS:
-        found = [chunk for run in _runs(lines, kind) for chunk in _run_chunks(lines, run, kind)]
+        found = [
+            chunk for run in _runs(lines, kind, outline) for chunk in _run_chunks(lines, run, kind)
+        ]
     else:
         found = _code_chunks(lines, _runs(lines, kind), kind)
     return [part for chunk in found for part in _divide(lines, chunk)]
@@ -187,9 +192,9 @@ def _short(lines: TextLines, runs: Sequence[_Run]) -> set[str]:
     return {name for name, length in lengths.items() if length <= MAX_BLOCK}
 
 
-def _runs(lines: TextLines, kind: FileType) -> list[_Run]:
+def _runs(lines: TextLines, kind: FileType, outline: Outline | None = None) -> list[_Run]:
     """Assign each line to its innermost section, or to none."""
-    outlined = parse_outline(lines.text, kind)
+    outlined = outline or parse_outline(lines.text, kind)
     runs: list[_Run] = []
     opened: list[Section] = []
     at = 1

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import Final
 
-from rolltop.documents.extractors.formats import is_extracted
+from rolltop.documents.extractors.formats import has_document_name, is_extracted
 from rolltop.toolsets.retrieval.store import MAX_INTEGER, Stamp
 from rolltop.workspace import FileStat, PathError, Root, Roots, file_stat, is_binary
 from rolltop.workspace.encoding import TextEncoding, decode, decode_prefix, detect_encoding
@@ -26,7 +26,15 @@ _NO_STATE: Final = (-1, 0, 0, 0)
 
 
 class Unreadable(Exception):
-    """The file is missing, binary or a document, or may not be read."""
+    """The file is missing or binary, or may not be read."""
+
+
+class DocumentFound(Unreadable):
+    """The file is a document, whose text has to be extracted, in the state `stamp`."""
+
+    def __init__(self, stamp: Stamp) -> None:
+        super().__init__()
+        self.stamp: Final = stamp
 
 
 def read_text(
@@ -34,17 +42,20 @@ def read_text(
 ) -> tuple[Stamp, str]:
     """Read a file's state and text; with `keeping`, not of a file that is open for writing.
 
-    Only the beginning of a file larger than `MAX_BYTES` is read. Raises Unreadable.
+    Only the beginning of a file larger than `MAX_BYTES` is read. Raises Unreadable, DocumentFound.
     """
     for _ in range(_ATTEMPTS):
         try:
             with roots.open_entry(root, entry) as file:
-                stamp = _stamp(os.fstat(file.fileno()))
+                stamp = stamp_of(os.fstat(file.fileno()))
                 if keeping and is_open_for_writing(file.fileno()):
                     return _NO_STATE, ""
                 most = BEGINNING if stamp[0] > MAX_BYTES else MAX_BYTES
                 data = file.read(min(stamp[0], most) + 1)
-                if len(data) != min(stamp[0], most + 1) or _stamp(os.fstat(file.fileno())) != stamp:
+                if (
+                    len(data) != min(stamp[0], most + 1)
+                    or stamp_of(os.fstat(file.fileno())) != stamp
+                ):
                     data = os.pread(file.fileno(), most + 1, 0)  # at one time, not in two parts
                     stamp = _NO_STATE
                 encoding = TextEncoding("ascii")
@@ -56,6 +67,8 @@ def read_text(
             raise Unreadable from None
     else:
         raise Unreadable
+    if is_extracted(data, entry.relative) and has_document_name(entry.relative):
+        raise DocumentFound(stamp)
     if is_binary(data) or is_extracted(data, entry.relative):
         raise Unreadable
     if len(data) <= most:
@@ -70,7 +83,8 @@ def is_stable(stamp: Stamp) -> bool:
     return is_in_range and file_stat.is_stable(stamp[1], stamp[2])
 
 
-def _stamp(status: os.stat_result) -> Stamp:
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Return the state of a file, as an index keeps it."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 

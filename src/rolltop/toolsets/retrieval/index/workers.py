@@ -24,6 +24,7 @@ _TIMEOUT: Final = 600.0
 # Of processor time: ten times what the slowest known text takes.
 CPU_SECONDS: Final = 10.0
 _CPU_SECONDS_PER_MIB: Final = 4.0
+_MAX_CPU_SECONDS: Final = 60.0
 
 TFile = TypeVar("TFile", bound=IndexFile)
 
@@ -60,9 +61,8 @@ class IndexWorkers:
         self.has_read = True
         size = sum(entry.size for entry in batch)
         try:
-            answer = self._ask(
-                request(batch), CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20)
-            )
+            seconds = CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20)
+            answer = self._ask(request(batch), min(seconds, _MAX_CPU_SECONDS))
         except WorkerDied as died:
             if died.at_start:
                 raise Unusable from died

@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core.fulltext.bm25 import TermStatistics, is_prefix_term
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.index.chunk_index import (
     NAME,
     ChunkIndex,
@@ -32,7 +33,7 @@ from rolltop.toolsets.retrieval.index.chunk_index import (
     path_words,
 )
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
-from rolltop.toolsets.retrieval.index.file_text import Unreadable, read_text
+from rolltop.toolsets.retrieval.index.file_text import DocumentFound, Unreadable, read_text
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.toolsets.retrieval.ranked.bm25f import add_statistics, ends_in
 from rolltop.toolsets.retrieval.ranked.file_kinds import find_kinds
@@ -111,7 +112,11 @@ def find_candidates(tree: RankedTree, query: ParsedQuery, deadline: float) -> Ca
             )
             found += _first_of(db, {one: tree.state.number(one) for one in named})
     now = time.monotonic()
-    live = _read_stale(tree, query, stale, named, now + (deadline - now) / 2)
+    texts = [entry for entry in stale if not has_document_name(entry.relative)]
+    live = _read_stale(tree, query, texts, named, now + (deadline - now) / 2)
+    # The text of a document takes too long to be extracted while somebody waits.
+    documents = (entry for entry in stale if has_document_name(entry.relative))
+    waiting = sum(map(tree.chooses, documents)) if tree.index else 0
     if live.files:
         ids = list(accumulate((max(1, len(one.file.chunks)) for one in live.files), initial=1))
         by_id = dict(zip(ids, (one.entry for one in live.files), strict=False))
@@ -124,8 +129,8 @@ def find_candidates(tree: RankedTree, query: ParsedQuery, deadline: float) -> Ca
         list(_read(tree, found, {one.entry: one.text for one in live.files})),
         add_statistics(statistics),
         {entry.relative: steps for entry, steps in named.items()},
-        live.unread,
-        live.lacking,
+        live.unread + waiting,
+        live.lacking + waiting,
     )
 
 
@@ -359,8 +364,11 @@ class RankedTree:
         return self.state.root
 
     def read(self, entry: FileStat) -> tuple[Stamp, str]:
-        """Read a file's state and text; no text if it cannot be read."""
+        """Read a file's state and text; no text if it cannot be read, or is not indexed."""
         try:
             return read_text(self.roots, self.root, entry)
+        except DocumentFound as found:
+            text = self.index and self.index.find_document(entry.relative, found.stamp)
+            return (found.stamp, text) if text else ((-1, 0, 0, 0), "")
         except Unreadable:
             return (-1, 0, 0, 0), ""

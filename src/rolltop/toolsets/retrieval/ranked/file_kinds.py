@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.documents.outline import detect_file_type
 from rolltop.toolsets.retrieval.index.chunker import DOCUMENTS
 
@@ -53,6 +54,8 @@ def find_kinds(path: str, text: str) -> frozenset[str]:
     kinds = set(_path_kinds(path))
     if _SIGNED.search(head):
         kinds.add(_GENERATED)
+    if has_document_name(path):
+        kinds.add(DOCUMENT)
     # Text of an unknown kind may be code.
     if detect_file_type(path.rpartition("/")[2], head) in DOCUMENTS - {"text"}:
         kinds.add(DOCUMENT)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
 from rolltop.core.context import AppContext
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.grep.verifier import head_is_text
 from rolltop.toolsets.retrieval.index.file_text import BEGINNING, MAX_BYTES
 from rolltop.toolsets.retrieval.models import SearchRoot
-from rolltop.toolsets.retrieval.service.root_lookup import DOCUMENTS
 from rolltop.workspace import FileStat
 
 # Large files that are looked at: whether they are text.
@@ -20,17 +20,21 @@ _MAX_EXAMINED: Final = 1_000
 class LeftOut(NamedTuple):
     """How many files were ranked by their beginning only, and how many documents not at all.
 
-    `unread` are files that the index waits for; an answer with a field for them has them there.
+    `documents` have no text in the index, or there is no index. `unread` are files that the index
+    waits for; an answer with a field for them has them there.
     """
 
     partly: int = 0
     documents: int = 0
     unread: int = 0
 
-    def add(self, tree: SearchRoot, entries: Iterable[FileStat]) -> LeftOut:
-        """Count those among a root's files too."""
+    def add(
+        self, tree: SearchRoot, entries: Iterable[FileStat], empty: Collection[str] | None
+    ) -> LeftOut:
+        """Count those among a root's files too; `empty` had no text, if there is an index."""
         entries = list(entries)
-        documents = self.documents + sum(map(_is_document, entries))
+        paths = {one.relative for one in entries if has_document_name(one.relative)}
+        documents = self.documents + len(paths if empty is None else paths.intersection(empty))
         large = islice(select_large(entries), _MAX_EXAMINED)
         partly = self.partly + sum(_is_text(tree, entry) for entry in large)
         return self._replace(partly=partly, documents=documents)
@@ -50,19 +54,15 @@ class LeftOut(NamedTuple):
         if self.documents and is_empty:
             what = "1 document" if self.documents == 1 else f"{self.documents} documents"
             said.append(
-                f"Not searched: {what} (PDF, DOCX, PPTX, EPUB)"
-                f"{_call(app, 'read_plan', 'finds their sections on a query')}."
+                f"Not searched: {what} (PDF, DOCX, PPTX, EPUB), not indexed or without text"
+                f"{_call(app, 'smart_read', 'reads one, or says why not')}."
             )
         return " ".join(said)
 
 
 def select_large(entries: Iterable[FileStat]) -> Iterator[FileStat]:
     """Yield the files that are ranked by their beginning only, if they are text."""
-    return (one for one in entries if one.size > MAX_BYTES and not _is_document(one))
-
-
-def _is_document(entry: FileStat) -> bool:
-    return entry.relative.lower().endswith(DOCUMENTS)
+    return (one for one in entries if one.size > MAX_BYTES and not has_document_name(one.relative))
 
 
 def _is_text(tree: SearchRoot, entry: FileStat) -> bool:

@@ -114,7 +114,7 @@ def ranked_page(
     ]
     found, compared, pages, at = _find_page(call, query, looked, limit, until)
     wanted = pages.remaining(at)
-    left_out = _left_out(looked)
+    left_out = _left_out(app, looked)
     details: JsonObject = {"skipped": {"too_large": left_out.partly} if left_out.partly else None}
     if not wanted and not call.cursor:
         details |= _empty_meta(app, query, looked, most_bytes, until)
@@ -172,7 +172,7 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
         )
         for place in found.places[: query.limit]
     ]
-    return texts, _left_out(looked)._replace(unread=found.unread)
+    return texts, _left_out(app, looked)._replace(unread=found.unread)
 
 
 def _find_page(
@@ -355,10 +355,15 @@ def _indexing(
     return {"done": total - found.lacking, "total": total}
 
 
-def _left_out(looked: Sequence[_SelectedRoot]) -> LeftOut:
+def _left_out(app: AppContext, looked: Sequence[_SelectedRoot]) -> LeftOut:
     found = LeftOut()
     for one in looked:
-        found = found.add(one.tree, filter(one.is_selected, one.entries))
+        empty = None
+        if app.settings["retrieval.index"]:
+            index = app.service(open_chunk_indexes).file(one.tree.root)
+            with suppress(Unusable):
+                empty = index and index.paths_without_text()
+        found = found.add(one.tree, filter(one.is_selected, one.entries), empty)
     return found
 
 

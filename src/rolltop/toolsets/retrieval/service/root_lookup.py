@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext
 from rolltop.core.errors import InvalidArgument, InvalidConfig, NotFound, RolltopError
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS, JsonObject
 from rolltop.workspace import PathError, ResolvedPath, Root, Roots
 from rolltop.workspace.errors import explain_hidden
@@ -21,7 +22,6 @@ from rolltop.workspace.suggestions import suggest_paths
 
 # A tool of another toolset, which may be disabled.
 _READER: Final = "smart_read"
-DOCUMENTS: Final = (".pdf", ".docx", ".pptx", ".epub")
 _MESSAGES: Final = {
     "PATH_EMPTY": "path is blank",
     "PATH_OUT_OF_ROOT": "path is outside the roots",
@@ -172,7 +172,7 @@ def root_name(located: ResolvedPath) -> str:
 
 def reader_tool(app: AppContext, located: ResolvedPath) -> str:
     """Name the call that reads a document in a binary format; empty if there is none."""
-    if located.path.suffix.lower() not in DOCUMENTS or not app.registry.has_tools([_READER]):
+    if not has_document_name(located.path.name) or not app.registry.has_tools([_READER]):
         return ""
     path = f"{root_name(located)}/{located.relative}"
     return (
