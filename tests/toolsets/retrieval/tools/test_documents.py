@@ -119,6 +119,20 @@ def test_a_document_that_changes_during_a_search_is_not_shown_as_it_was(
     assert search(shelf, "quagga") == []
 
 
+def test_a_damaged_text_is_read_anew(shelf: Forest) -> None:
+    shelf.put("docs/plan.docx", write_word("A herd of quaggas"))
+    index(shelf)
+    file = shelf.desk.service(ranking.open_chunk_indexes).file(shelf.desk.roots.named[0])
+    assert file is not None
+    with file.write_transaction() as db:
+        db.execute("UPDATE documents SET text = x'00'")
+    assert search(shelf, "quagga") == []
+    index(shelf)
+    ranking.update_index(shelf.desk)
+    index(shelf)
+    assert [place["path"] for place in search(shelf, "quagga")] == ["plan.docx"]
+
+
 def test_documents_wait_for_nobody_and_nobody_for_them(
     shelf: Forest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from rolltop.toolsets.retrieval.store import (
     GONE,
     MAX_INTEGER,
     Connection,
+    Damaged,
     IndexFile,
     Row,
     Stamp,
@@ -208,7 +209,10 @@ class ChunkIndex(IndexFile):
         """Return the text extracted from a document in a state; None if it is not indexed."""
         with self.read_transaction() as db:
             found = next(db.execute(_DOCUMENT, (encode_path(path), *stamp)), None)
-            return None if found is None else zlib.decompress(found[0]).decode(errors=_SURROGATES)
+            try:
+                return found and zlib.decompress(found[0]).decode(errors=_SURROGATES)
+            except (zlib.error, UnicodeDecodeError):
+                raise Damaged from None
 
     def paths_without_text(self) -> set[str]:
         """List the files in which there was nothing to index."""
