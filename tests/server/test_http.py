@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 import threading
@@ -353,7 +354,7 @@ def is_listening(server: HttpServer) -> bool:
     host, port = server.host.rsplit(":", 1)
     try:
         socket.create_connection((host, int(port)), PATIENCE).close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):  # the latter while it is closed
         return False
     return True
 
@@ -375,6 +376,28 @@ def test_while_stopping_calls_in_flight_end_and_nobody_can_connect(tmp_path: Pat
         assert waiting.sock
         waiting.sock.shutdown(socket.SHUT_RDWR)
         waiting.close()
+        assert server.ends() == 0
+
+
+def test_calls_that_come_with_the_signal_are_answered(tmp_path: Path) -> None:
+    limits = {
+        f"rolltop.server.http:{name}": 0 for name in ("_ACCEPT_GRACE", "_ACCEPT_SETTLE_SECONDS")
+    }
+    with ClockedHttpServer(tmp_path, limits, http__shutdown_timeout="3650d") as server:
+        server.call("who_am_i")
+        waiting: list[http.client.HTTPConnection] = []
+        os.kill(server.process.pid, signal.SIGSTOP)
+        for number in range(40):
+            call = {"name": "add_task", "arguments": {"title": f"task {number}"}}
+            waiting.append(http.client.HTTPConnection(server.host, timeout=PATIENCE))
+            waiting[-1].request("POST", "/mcp", *rpc_request("tools/call", call, era=MODERN))
+        server.process.send_signal(signal.SIGTERM)
+        os.kill(server.process.pid, signal.SIGCONT)
+        answers = [sse_or_json(connection.getresponse().read()) for connection in waiting]
+        for connection in waiting:
+            connection.close()
+        told = [answer["result"]["content"] for answer in answers]
+        assert [text for text in told if "UNAVAILABLE" in str(text)] == []
         assert server.ends() == 0
 
 

@@ -96,7 +96,7 @@ def test_a_second_worker_answers_and_a_stop_loses_no_call(servers: Workers) -> N
     answers = [connection.getresponse() for connection in connections]
     assert [answer.status for answer in answers] == [200] * CALLS
     results = [sse_or_json(answer.read())["result"] for answer in answers]
-    assert not any(result.get("isError") for result in results)
+    assert [result["content"] for result in results if result.get("isError")] == []
     for connection in connections:
         connection.close()
     assert servers.ends() == 0

@@ -226,8 +226,7 @@ async def _serve(
         with suppress(TimeoutError):
             async with asyncio.timeout(_ACCEPT_GRACE):
                 await routes.wait_idle()
-        app.close_streams(refuse=True)
-        routes.reject_unread()
+        routes.refuse_new()
         await app.drain_calls(routes.wait_idle, grace)
         web.should_exit = True
         await asyncio.wait({serving}, timeout=_CLOSE_CONNECTIONS_TIMEOUT + 0.3)

@@ -72,6 +72,7 @@ class HttpApp:
         self._page: web.WebPage | None = None
         self.is_draining = False
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
+        self._is_refusing = False
         self._serving = 0
         self._held_back = 0
         self._bodies = RequestBodies(
@@ -92,8 +93,12 @@ class HttpApp:
         if self._page is not None:
             self._page.close_streams()
 
-    def reject_unread(self) -> None:
-        """Refuse the requests whose body is still on its way: none of them has begun a call."""
+    def refuse_new(self) -> None:
+        """Refuse further requests, and those whose body is still on its way.
+
+        What has been read is answered, however long it waits for its turn.
+        """
+        self._is_refusing = True
         self._bodies.reject_unread()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -180,7 +185,7 @@ class HttpApp:
 
     async def _show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the page for people, which is loaded at its first use."""
-        if self._desk.is_stopping:
+        if self._is_refusing:
             await _error(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)(scope, receive, send)
             return
         if self._page is None:
@@ -190,7 +195,7 @@ class HttpApp:
 
     async def _mcp(self, protocol: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a message to the SDK if the server is up, the caller known and the message one."""
-        if self._desk.is_stopping:
+        if self._is_refusing:
             await _error(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)(scope, receive, send)
             return
         headers = Headers(scope=scope)

@@ -209,8 +209,10 @@ class ChunkIndex(IndexFile):
         """Return the text extracted from a document in a state; None if it is not indexed."""
         with self.read_transaction() as db:
             found = next(db.execute(_DOCUMENT, (encode_path(path), *stamp)), None)
+            if found is None:
+                return None
             try:
-                return found and zlib.decompress(found[0]).decode(errors=_SURROGATES)
+                return zlib.decompress(found[0]).decode(errors=_SURROGATES)
             except (zlib.error, UnicodeDecodeError):
                 raise Damaged from None
 
