@@ -13,6 +13,7 @@ from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import dispatch
 from rolltop.core.principal import Principal
 from rolltop.server.subscriptions import Subscriptions
+from tests.forks import PATIENCE
 from tests.server.apps import make_app
 from tests.server.processes import MODERN, StdioServer
 from tests.server.test_mcp_server import talk
@@ -105,6 +106,36 @@ def test_a_stream_that_just_opens_hears_though_the_one_before_it_left(
     app.close()
     assert first.endswith("acknowledged")
     assert others == ["notifications/resources/updated"]
+
+
+def test_a_stream_that_opens_while_the_server_stops_ends_in_order(tmp_path: Path) -> None:
+    app = make_app(tmp_path).context
+    anne = Principal.for_user(app.database.write_sync(SYSTEM, add_user, "anne@example.org").id)
+    told: list[str] = []
+
+    async def identify(*_: Any, **__: Any) -> Principal:
+        return anne
+
+    async def tell(note: Any, **_: Any) -> None:
+        told.append(note.method)
+        await asyncio.sleep(0)
+
+    async def run() -> Any:
+        subscriptions = Subscriptions(app, identify)
+        subscriptions.close()
+        context: Any = SimpleNamespace(
+            request_id=1, session=SimpleNamespace(send_notification=tell)
+        )
+        params: Any = SimpleNamespace(
+            notifications=SubscriptionFilter(resource_subscriptions=["rolltop://thing/one"])
+        )
+        async with asyncio.timeout(PATIENCE):
+            return await subscriptions.listen(context, params)
+
+    ended = asyncio.run(run())
+    app.close()
+    assert list(ended.meta.values()) == [1]
+    assert [name.rpartition("/")[2] for name in told] == ["acknowledged"]
 
 
 def test_what_another_process_changes_is_told_once_as_ones_own_is(tmp_path: Path) -> None:

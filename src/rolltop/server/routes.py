@@ -72,6 +72,7 @@ class HttpApp:
         self._page: web.WebPage | None = None
         self.is_draining = False
         """Whether the server is about to stop: balancers hear that it is not ready any more."""
+        self._has_ended_streams = False
         self._is_refusing = False
         self._serving = 0
         self._held_back = 0
@@ -89,7 +90,8 @@ class HttpApp:
         await self._idle.wait()
 
     def close_streams(self) -> None:
-        """Let the page's streams of changes end."""
+        """Let the page's streams of changes end, also those that open later."""
+        self._has_ended_streams = True
         if self._page is not None:
             self._page.close_streams()
 
@@ -191,6 +193,8 @@ class HttpApp:
         if self._page is None:
             make = await self._desk.run_in_thread(lambda: web.WebPage)
             self._page = self._page or make(self._desk, self._login, self._hold_back)
+            if self._has_ended_streams:
+                self._page.close_streams()
         await self._page(scope, receive, send)
 
     async def _mcp(self, protocol: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

@@ -139,6 +139,7 @@ class Subscriptions:
         self._app = app
         self._streams: dict[ListenHandler, Principal] = {}
         """Each open stream, with who opened it."""
+        self._is_closed = False
         self._check_task: asyncio.Task[None] | None = None
         self._followers: dict[str, _Follower] = {}
         self._follow_tasks: set[asyncio.Task[None]] = set()
@@ -165,6 +166,8 @@ class Subscriptions:
             self._check_task = asyncio.create_task(self._end_revoked())
         try:
             await self._follow(scope)
+            if self._is_closed:  # once it has begun: what it acknowledges, it also ends
+                asyncio.get_running_loop().call_soon(stream.close)
             return await stream(context, params)
         finally:
             del self._streams[stream]
@@ -201,7 +204,8 @@ class Subscriptions:
         return EmptyResult()
 
     def close(self) -> None:
-        """Let every stream send what it holds and then end."""
+        """Let every stream, also one that opens later, send what it holds and then end."""
+        self._is_closed = True
         for task in self._follow_tasks:
             task.cancel()
         for stream in tuple(self._streams):

@@ -1,4 +1,4 @@
-"""Recognises the formats whose text has to be extracted, by the first bytes of a file."""
+"""The formats whose text has to be extracted: how they show in a file's bytes and name."""
 
 from __future__ import annotations
 

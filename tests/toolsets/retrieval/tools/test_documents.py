@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from docx import Document
 
+from rolltop.core import worker_process
+from rolltop.core.worker_process import Worker, WorkerProcess
 from rolltop.documents.extractors import document_reader
 from rolltop.toolsets.retrieval.index import chunk_index, chunk_index_builder, trigram_index
 from rolltop.toolsets.retrieval.service import ranking
+from rolltop.workspace import file_stat
 from tests.forks import PATIENCE
 from tests.toolsets.retrieval.forest import Forest, make_forest
 from tests.toolsets.retrieval.index import hostile_reader
@@ -143,9 +146,54 @@ def test_documents_wait_for_nobody_and_nobody_for_them(
     index(shelf)  # the process that reads it ends: it is passed over
     assert [place["path"] for place in search(shelf, "okapi")] == ["late.md"]
     meta = shelf.ok("repo_smart_search", query="quagga")["meta"]
-    assert (
-        "Not searched: 1 document (PDF, DOCX, PPTX, EPUB), not indexed or without" in meta["hint"]
-    )
+    assert "Not searched: 1 document (PDF, DOCX, PPTX, EPUB)" in meta["hint"]
+
+
+@pytest.mark.parametrize("moment", [-(10**6), 10**10, 2 * 10**9])
+def test_a_document_of_a_strange_time_is_found(shelf: Forest, moment: int) -> None:
+    path = shelf.put("docs/plan.docx", write_word("A herd of quaggas -> north"))
+    os.utime(path, (moment, moment))
+    shelf.ok("repo_smart_search", query="->")
+    if moment < 10**10:  # no index holds the times of later centuries
+        index(shelf)
+        assert [place["path"] for place in search(shelf, "quagga")] == ["plan.docx"]
+        assert [place["path"] for place in search(shelf, "->")] == ["plan.docx"]
+
+
+def test_no_process_is_started_for_a_document_that_is_being_written(
+    shelf: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Worker] = []
+
+    def start(worker: Worker) -> WorkerProcess:
+        started.append(worker)
+        return WorkerProcess(worker)
+
+    path = shelf.put("docs/plan.docx", write_word("A herd of quaggas"))
+    monkeypatch.setattr(file_stat, "RACY_NS", 0)
+    monkeypatch.setattr(worker_process, "WorkerProcess", start)
+    with path.open("r+b"):
+        for _ in "ab":
+            assert shelf.ok("repo_smart_search", query="quagga")["meta"]["unread"] == 1
+            ranking.update_index(shelf.desk)
+        assert not started
+    index(shelf)
+    assert started
+    assert [place["path"] for place in search(shelf, "quagga")] == ["plan.docx"]
+
+
+def test_of_a_very_long_document_the_beginning_is_found(
+    shelf: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunk_index_builder, "MAX_DOCUMENT_TEXT", 20)
+    shelf.put("docs/plan.docx", write_word("A herd of quaggas", "and of okapis"))
+    root = shelf.desk.roots.named[0]
+    (entry,) = [one for one in shelf.desk.roots.walk(root) if one.relative == "plan.docx"]
+    monkeypatch.setattr(file_stat, "RACY_NS", 0)
+    with closing(chunk_index.ChunkIndex(shelf.top / "own", "units")) as file:
+        chunk_index_builder.index_files(shelf.desk.roots, root, file, [entry])
+        assert file.find_document("plan.docx", entry[1:5]) == "A herd of quaggas\n\na"
+        assert file.find_document("plan.docx", (1, 2, 3, 4)) is None
 
 
 def test_a_document_without_text_is_counted(shelf: Forest) -> None:
@@ -155,7 +203,7 @@ def test_a_document_without_text_is_counted(shelf: Forest) -> None:
     index(shelf)
     hint = shelf.ok("repo_smart_search", query="quagga")["meta"]["hint"]
     assert hint.startswith("Not searched: 2 documents")
-    assert "smart_read reads one, or says why not" in hint
+    assert "read_plan finds the sections of those that have a text" in hint
     assert "hint" not in shelf.ok("repo_smart_search", query="wick")["meta"]
 
 
@@ -165,10 +213,11 @@ def test_documents_are_read_from_an_index_alone(tmp_path: Path, *, setting: bool
         Path(os.path.realpath(tmp_path)), "docs", settings={"retrieval.index": setting}
     )
     forest.put("docs/plan.docx", write_word("A herd of quaggas"))
-    answer = forest.ok("repo_smart_search", query="quagga")
-    assert answer["result"] == []
-    assert "Not searched: 1 document" in answer["meta"]["hint"]
-    assert "unread" not in answer["meta"]
+    for query in ("quagga", "->"):
+        answer = forest.ok("repo_smart_search", query=query)
+        assert answer["result"] == []
+        assert ("Not searched: 1 document" in answer["meta"].get("hint", "")) is not setting
+        assert answer["meta"].get("unread") == (1 if setting else None)
 
 
 def test_documents_are_read_again_once_there_is_a_library_for_them(

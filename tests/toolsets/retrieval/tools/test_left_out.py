@@ -9,6 +9,7 @@ import pytest
 
 from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.toolsets.retrieval.service import ranking
+from tests.toolsets.retrieval.forest import make_forest
 
 if TYPE_CHECKING:
     from tests.toolsets.retrieval.forest import Forest
@@ -85,13 +86,14 @@ def test_a_word_of_a_name_late_in_a_large_file_is_found(forest: Forest, line: st
     assert "支付" in paid["preview"]
 
 
-def test_an_empty_answer_says_how_many_documents_were_not_searched(forest: Forest) -> None:
+def test_an_empty_answer_says_how_many_documents_were_not_searched(tmp_path: Path) -> None:
+    forest = make_forest(tmp_path, "docs", settings={"retrieval.index": False})
     forest.put("docs/a.md", "the oil\n")
     assert "hint" not in forest.ok("repo_smart_search", query="wick")["meta"]
     forest.put("docs/handbook.pdf", HANDBOOK.read_bytes())
     forest.put("docs/more/Notes.DOCX", b"PK\x03\x04\0")
     hint = forest.ok("repo_smart_search", query="wick")["meta"]["hint"]
-    assert "Not searched: 2 documents (PDF, DOCX, PPTX, EPUB), not indexed or" in hint
+    assert "Not searched: 2 documents (PDF, DOCX, PPTX, EPUB); read_plan" in hint
     hint = forest.ok("repo_smart_search", query="wick", file_glob="*.pdf")["meta"]["hint"]
     assert "Not searched: 1 document (" in hint
     assert "hint" not in forest.ok("repo_smart_search", query="wick", file_glob="*.md")["meta"]

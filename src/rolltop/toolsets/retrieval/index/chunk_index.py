@@ -18,7 +18,11 @@ from typing import Any, Final, NamedTuple
 
 from rolltop.core.fulltext.analyzer import tokenize_joined
 from rolltop.documents import outline
-from rolltop.documents.extractors.formats import DOCUMENT_EXTENSIONS, count_libraries
+from rolltop.documents.extractors.formats import (
+    DOCUMENT_EXTENSIONS,
+    count_libraries,
+    has_document_name,
+)
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
 from rolltop.toolsets.retrieval.store import (
     GONE,
@@ -39,6 +43,7 @@ VERSION: Final = 10_200 + outline.VERSION
 NAME: Final = "="
 
 _SURROGATES: Final = "surrogatepass"
+_EMPTY: Final = zlib.compress(b"")
 
 # How often a chunk's name is indexed: FTS5's bm25() then counts it as so many uses.
 _NAME_REPEATS: Final = 3
@@ -79,9 +84,10 @@ _INSERT_SPAN: Final = "INSERT INTO spans VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _FILE_ROW: Final = "SELECT path, id, size, mtime, ctime, inode FROM files WHERE path = ?"
 _FILE_ROWS: Final = "SELECT path, id, size, mtime, ctime, inode FROM files WHERE change > ?"
 _DOCUMENT: Final = """
-    SELECT text FROM files JOIN documents ON file = id
+    SELECT text FROM files LEFT JOIN documents ON file = id
     WHERE path = ? AND size = ? AND mtime = ? AND ctime = ? AND inode = ?
 """
+_EMPTY_FILES: Final = "SELECT path, size, mtime, ctime, inode FROM files WHERE chunks = 0"
 # With more libraries documents may have a text that had none.
 _ASK_AGAIN: Final = """
     UPDATE files SET size = -1, change = (SELECT max(change) + 1 FROM files)
@@ -165,15 +171,25 @@ class ChunkIndex(IndexFile):
     """The index of one root on disk. Any number of threads may ask; raises `store.Damaged`."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Open the newest file of that name in the folder, or begin one. Raises Damaged."""
+        """Open the newest file of that name in the folder, or begin one.
+
+        Raises Busy, Damaged or Unusable.
+        """
         super().__init__(folder, name, VERSION, _SCHEMA, optimize=_OPTIMIZE)
-        libraries = count_libraries()
+        try:
+            self._ask_again(count_libraries())
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask_again(self, libraries: int) -> None:
+        """Have documents without text read again if there are more libraries than before."""
         with self.read_transaction() as db:
-            is_first = db.number("SELECT libraries FROM totals") < libraries
-        if is_first:
-            with self.write_transaction() as db:
-                db.execute_many(_ASK_AGAIN, [(f"%{ending}",) for ending in DOCUMENT_EXTENSIONS])
-                db.execute("UPDATE totals SET libraries = ?", (libraries,))
+            if db.number("SELECT libraries FROM totals") >= libraries:
+                return
+        with self.write_transaction() as db:
+            db.execute_many(_ASK_AGAIN, [(f"%{ending}",) for ending in DOCUMENT_EXTENSIONS])
+            db.execute("UPDATE totals SET libraries = ?", (libraries,))
 
     def each_row(self, since: int, take: Callable[[str, Row], None]) -> int:
         """Hand over the files indexed after change `since`: path and row.
@@ -206,21 +222,29 @@ class ChunkIndex(IndexFile):
                 _subtract_deleted(db, deleted)
 
     def find_document(self, path: str, stamp: Stamp) -> str | None:
-        """Return the text extracted from a document in a state; None if it is not indexed."""
+        """Return the text extracted from a document in a state; None if it is not indexed.
+
+        Raises Damaged or Unusable.
+        """
+        kept = (min(part, MAX_INTEGER) for part in stamp)
         with self.read_transaction() as db:
-            found = next(db.execute(_DOCUMENT, (encode_path(path), *stamp)), None)
+            found = next(db.execute(_DOCUMENT, (encode_path(path), *kept)), None)
             if found is None:
                 return None
             try:
-                return zlib.decompress(found[0]).decode(errors=_SURROGATES)
+                return zlib.decompress(found[0] or _EMPTY).decode(errors=_SURROGATES)
             except (zlib.error, UnicodeDecodeError):
                 raise Damaged from None
 
-    def paths_without_text(self) -> set[str]:
-        """List the files in which there was nothing to index."""
+    def documents_without_text(self) -> set[tuple[str, Stamp]]:
+        """List the documents in which there was nothing to index, each with its state."""
         with self.read_transaction() as db:
-            rows = db.execute("SELECT path FROM files WHERE chunks = 0")
-            return {decode_path(kept) for (kept,) in rows}
+            rows = db.execute(_EMPTY_FILES)
+            return {
+                (decode_path(kept), (size, mtime, ctime, inode))
+                for kept, size, mtime, ctime, inode in rows
+                if has_document_name(kept)
+            }
 
     def forget(self, paths: Iterable[str]) -> None:
         """Drop files that are gone. Raises Busy."""

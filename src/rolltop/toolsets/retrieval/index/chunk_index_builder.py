@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,7 @@ from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile
 from rolltop.toolsets.retrieval.index.file_text import (
     DocumentFound,
     Unreadable,
+    is_indexable,
     is_stable,
     read_text,
     stamp_of,
@@ -27,6 +29,7 @@ from rolltop.toolsets.retrieval.index.file_text import (
 from rolltop.toolsets.retrieval.index.workers import IndexWorkers, serve_index
 from rolltop.toolsets.retrieval.store import Busy, Stamp, batches
 from rolltop.workspace import FileStat, PathError, Root, Roots
+from rolltop.workspace.file_stat import is_open_for_writing
 
 if TYPE_CHECKING:
     from rolltop.documents.extractors import document_reader
@@ -39,6 +42,8 @@ BATCH_FILES: Final = 2_000
 MIN_WORKER_BYTES: Final = 1 << 20
 MAX_DOCUMENT_BYTES: Final = 64 << 20
 """Of larger documents no text is extracted."""
+MAX_DOCUMENT_TEXT: Final = 4 << 20
+"""Code points of a document that are indexed: a search may unpack the texts of many."""
 MAX_PROCESSES: Final = min(2, os.cpu_count() or 1)
 # Each attempt to write waits for seconds, longer than other processes' transactions.
 _MAX_ATTEMPTS: Final = 5
@@ -64,7 +69,11 @@ class ChunkIndexBuilder:
 
         Batches in progress are completed if the caller stops iterating.
         """
-        documents = [entry for entry in entries if has_document_name(entry.relative)]
+        documents = [
+            entry
+            for entry in entries
+            if has_document_name(entry.relative) and not self._is_open_for_writing(entry)
+        ]
         texts = [entry for entry in entries if not has_document_name(entry.relative)]
         many = batches(texts, _BATCH_BYTES, BATCH_FILES)
         size = sum(entry.size for entry in texts)
@@ -73,6 +82,14 @@ class ChunkIndexBuilder:
                 index_files(self._roots, self._root, self.index, batch)
                 yield
         yield from self._run_in_workers(chain(many, ([entry] for entry in documents)))
+
+    def _is_open_for_writing(self, entry: FileStat) -> bool:
+        """Report whether a document is being edited: no process is started for it."""
+        try:
+            with self._roots.open_entry(self._root, entry) as file:
+                return is_open_for_writing(file.fileno())
+        except (OSError, PathError):
+            return False
 
     def _run_in_workers(self, many: Iterable[Sequence[FileStat]]) -> Iterator[None]:
         begun: deque[Future[None]] = deque()
@@ -142,7 +159,8 @@ def _read(roots: Roots, root: Root, entry: FileStat) -> IndexedFile | None:
     try:
         stamp, text = read_text(roots, root, entry, keeping=True)
     except DocumentFound as found:
-        return _read_document(roots, root, entry, found.stamp) if is_stable(found.stamp) else None
+        is_settled = is_indexable(entry.relative, found.stamp)
+        return _read_document(roots, root, entry, found.stamp) if is_settled else None
     except Unreadable:
         stamp, text = entry[1:5], ""
     return index_file(entry.relative, stamp, text) if is_stable(stamp) else None
@@ -156,9 +174,12 @@ def _read_document(roots: Roots, root: Root, entry: FileStat, stamp: Stamp) -> I
             if stamp_of(os.fstat(file.fileno())) != stamp:
                 return None
     except (OSError, PathError):
-        return None
+        data = b""
     if len(data) <= MAX_DOCUMENT_BYTES:
         with suppress(RolltopError):
             document = document_reader.read_document(data, Path(entry.relative))
-            return index_file(entry.relative, stamp, document.text, document.outline)
+            text, outline = document.text, document.outline
+            if len(text) > MAX_DOCUMENT_TEXT:
+                text, outline = text[:MAX_DOCUMENT_TEXT], replace(outline, sections=())
+            return index_file(entry.relative, stamp, text, outline)
     return index_file(entry.relative, stamp, "")

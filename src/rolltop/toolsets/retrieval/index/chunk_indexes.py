@@ -14,7 +14,7 @@ from typing import Final
 
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex
 from rolltop.toolsets.retrieval.index.chunk_index_builder import ChunkIndexBuilder
-from rolltop.toolsets.retrieval.index.file_text import is_stable
+from rolltop.toolsets.retrieval.index.file_text import is_indexable
 from rolltop.toolsets.retrieval.store import (
     Busy,
     Connection,
@@ -106,7 +106,7 @@ class RootState:
 
 
 def _is_stable(entry: FileStat) -> bool:
-    return is_stable(entry[1:5])
+    return is_indexable(entry.relative, entry[1:5])
 
 
 class ChunkIndexes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Final
+from typing import BinaryIO, Final
 
-from rolltop.documents.extractors.formats import has_document_name, is_extracted
+from rolltop.documents.extractors.formats import HEADER_BYTES, has_document_name, is_extracted
 from rolltop.toolsets.retrieval.store import MAX_INTEGER, Stamp
 from rolltop.workspace import FileStat, PathError, Root, Roots, file_stat, is_binary
 from rolltop.workspace.encoding import TextEncoding, decode, decode_prefix, detect_encoding
@@ -50,6 +50,7 @@ def read_text(
                 stamp = stamp_of(os.fstat(file.fileno()))
                 if keeping and is_open_for_writing(file.fileno()):
                     return _NO_STATE, ""
+                _require_no_document(file, entry.relative, stamp)
                 most = BEGINNING if stamp[0] > MAX_BYTES else MAX_BYTES
                 data = file.read(min(stamp[0], most) + 1)
                 if (
@@ -67,14 +68,31 @@ def read_text(
             raise Unreadable from None
     else:
         raise Unreadable
-    if is_extracted(data, entry.relative) and has_document_name(entry.relative):
-        raise DocumentFound(stamp)
     if is_binary(data) or is_extracted(data, entry.relative):
         raise Unreadable
     if len(data) <= most:
         return stamp, decode(data).text
     text = decode_prefix(data[encoding.bom_length : most], encoding.name)
     return stamp, text[: text.rfind("\n") + 1 or len(text)]
+
+
+def _require_no_document(file: BinaryIO, path: str, stamp: Stamp) -> None:
+    """Raise DocumentFound if an open file is named as a document and is one."""
+    if has_document_name(path):
+        if is_extracted(file.read(HEADER_BYTES), path):
+            raise DocumentFound(stamp)
+        file.seek(0)
+
+
+def is_indexable(path: str, stamp: Stamp) -> bool:
+    """Report whether an index may hold a file in a state.
+
+    Documents are read from the index alone, so the time that a user may have set does not count.
+    """
+    if not has_document_name(path):
+        return is_stable(stamp)
+    size, _, changed, _ = stamp
+    return size >= 0 and max(map(abs, stamp)) <= MAX_INTEGER and file_stat.is_stable(0, changed)
 
 
 def is_stable(stamp: Stamp) -> bool:

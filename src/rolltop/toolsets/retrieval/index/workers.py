@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from rolltop.core import logging
 from rolltop.core.errors import Unavailable
 from rolltop.core.worker_process import Worker, WorkerDied, WorkerPool
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.store import Busy, IndexFile, Unusable
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _TIMEOUT: Final = 600.0
 # Of processor time: ten times what the slowest known text takes.
 CPU_SECONDS: Final = 10.0
 _CPU_SECONDS_PER_MIB: Final = 4.0
-_MAX_CPU_SECONDS: Final = 60.0
+_DOCUMENT_CPU_SECONDS: Final = 60.0
 
 TFile = TypeVar("TFile", bound=IndexFile)
 
@@ -62,7 +63,9 @@ class IndexWorkers:
         size = sum(entry.size for entry in batch)
         try:
             seconds = CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20)
-            answer = self._ask(request(batch), min(seconds, _MAX_CPU_SECONDS))
+            if any(has_document_name(entry.relative) for entry in batch):
+                seconds = max(seconds, _DOCUMENT_CPU_SECONDS)  # small ones may have many pages
+            answer = self._ask(request(batch), seconds)
         except WorkerDied as died:
             if died.at_start:
                 raise Unusable from died

@@ -116,7 +116,7 @@ def find_candidates(tree: RankedTree, query: ParsedQuery, deadline: float) -> Ca
     live = _read_stale(tree, query, texts, named, now + (deadline - now) / 2)
     # The text of a document takes too long to be extracted while somebody waits.
     documents = (entry for entry in stale if has_document_name(entry.relative))
-    waiting = sum(map(tree.chooses, documents)) if tree.index else 0
+    waiting = sum(map(tree.chooses, documents)) if tree.has_index else 0
     if live.files:
         ids = list(accumulate((max(1, len(one.file.chunks)) for one in live.files), initial=1))
         by_id = dict(zip(ids, (one.entry for one in live.files), strict=False))
@@ -333,11 +333,13 @@ def _find_phrase(tree: RankedTree, query: ParsedQuery, deadline: float) -> Candi
     for number, entry in enumerate(files[:_MAX_FILES]):
         if number >= _MIN_READ and time.monotonic() > deadline:
             break
-        path, text = entry.relative, tree.read(entry)[1]
+        path = entry.relative
+        stamp, text = tree.read(entry)
         found, kinds = enumerate(split_chunks(path, text)), find_kinds(path, text)
         candidates = (Candidate(path, one, one.own(text), not at, kinds) for at, one in found)
         chunks += (one for one in candidates if query.phrase in one.own.lower())
-        unread -= 1
+        is_waiting = stamp[0] < 0 and has_document_name(path) and tree.has_index
+        unread -= not is_waiting
     return Candidates(chunks[:MAX_CANDIDATES], TermStatistics(0, 0.0, {}), {}, unread, 0)
 
 
@@ -348,6 +350,7 @@ class RankedTree:
     `entries` are its current files, `state` compares them with `index` (None without one).
     `chooses(entry)` selects files; `holding(text, entries)` finds those that contain a text in any
     case; `find_term_files(texts, entries, deadline)` finds the files of each term by texts for it.
+    `has_index` says that there is an index, or will be one.
     """
 
     roots: Roots
@@ -357,6 +360,7 @@ class RankedTree:
     chooses: Callable[[FileStat], bool]
     holding: Holding
     find_term_files: FindTermFiles
+    has_index: bool = True
 
     @property
     def root(self) -> Root:
@@ -369,6 +373,6 @@ class RankedTree:
             return read_text(self.roots, self.root, entry)
         except DocumentFound as found:
             text = self.index and self.index.find_document(entry.relative, found.stamp)
-            return (found.stamp, text) if text else ((-1, 0, 0, 0), "")
+            return ((-1, 0, 0, 0), "") if text is None else (found.stamp, text)
         except Unreadable:
             return (-1, 0, 0, 0), ""

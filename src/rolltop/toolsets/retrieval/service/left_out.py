@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -20,24 +20,21 @@ _MAX_EXAMINED: Final = 1_000
 class LeftOut(NamedTuple):
     """How many files were ranked by their beginning only, and how many documents not at all.
 
-    `documents` have no text in the index, or there is no index. `unread` are files that the index
-    waits for; an answer with a field for them has them there.
+    `unread` are files that the index waits for; an answer with a field for them has them there.
     """
 
     partly: int = 0
     documents: int = 0
     unread: int = 0
 
-    def add(
-        self, tree: SearchRoot, entries: Iterable[FileStat], empty: Collection[str] | None
-    ) -> LeftOut:
-        """Count those among a root's files too; `empty` had no text, if there is an index."""
-        entries = list(entries)
-        paths = {one.relative for one in entries if has_document_name(one.relative)}
-        documents = self.documents + len(paths if empty is None else paths.intersection(empty))
+    def add(self, tree: SearchRoot, entries: Iterable[FileStat]) -> LeftOut:
+        """Count the large files of a root too."""
         large = islice(select_large(entries), _MAX_EXAMINED)
-        partly = self.partly + sum(_is_text(tree, entry) for entry in large)
-        return self._replace(partly=partly, documents=documents)
+        return self._replace(partly=self.partly + sum(_is_text(tree, entry) for entry in large))
+
+    def add_documents(self, documents: Sequence[FileStat]) -> LeftOut:
+        """Count documents that were not searched too."""
+        return self._replace(documents=self.documents + len(documents))
 
     def hint(self, app: AppContext, *, is_empty: bool) -> str:
         """Name what was left out; documents only where nothing else was found."""
@@ -54,8 +51,8 @@ class LeftOut(NamedTuple):
         if self.documents and is_empty:
             what = "1 document" if self.documents == 1 else f"{self.documents} documents"
             said.append(
-                f"Not searched: {what} (PDF, DOCX, PPTX, EPUB), not indexed or without text"
-                f"{_call(app, 'smart_read', 'reads one, or says why not')}."
+                f"Not searched: {what} (PDF, DOCX, PPTX, EPUB)"
+                f"{_call(app, 'read_plan', 'finds the sections of those that have a text')}."
             )
         return " ".join(said)
 

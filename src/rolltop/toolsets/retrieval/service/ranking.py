@@ -21,6 +21,7 @@ from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.pagination import Page
+from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
 from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
@@ -58,7 +59,7 @@ from rolltop.toolsets.retrieval.service.root_lookup import (
     roots_for_glob,
     select_roots,
 )
-from rolltop.toolsets.retrieval.store import Unusable
+from rolltop.toolsets.retrieval.store import Stamp, Unusable
 from rolltop.workspace import FileStat, Root, SkippedEntries, is_utf8_path
 from rolltop.workspace.file_stat import moment_of
 from rolltop.workspace.globs import FileGlob, globs_by_root
@@ -114,7 +115,7 @@ def ranked_page(
     ]
     found, compared, pages, at = _find_page(call, query, looked, limit, until)
     wanted = pages.remaining(at)
-    left_out = _left_out(app, looked)
+    left_out = _left_out(app, looked, is_empty=not found.places)
     details: JsonObject = {"skipped": {"too_large": left_out.partly} if left_out.partly else None}
     if not wanted and not call.cursor:
         details |= _empty_meta(app, query, looked, most_bytes, until)
@@ -172,7 +173,7 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
         )
         for place in found.places[: query.limit]
     ]
-    return texts, _left_out(app, looked)._replace(unread=found.unread)
+    return texts, _left_out(app, looked, is_empty=not texts)._replace(unread=found.unread)
 
 
 def _find_page(
@@ -333,6 +334,7 @@ def _rank_chunks(
                 one.is_selected,
                 partial(one.files_containing, deadline),
                 partial(one.find_term_files, until),
+                app.settings["retrieval.index"],
             )
             for one, file in zip(looked, files, strict=True)
         ]
@@ -355,16 +357,27 @@ def _indexing(
     return {"done": total - found.lacking, "total": total}
 
 
-def _left_out(app: AppContext, looked: Sequence[_SelectedRoot]) -> LeftOut:
-    found = LeftOut()
+def _left_out(app: AppContext, looked: Sequence[_SelectedRoot], *, is_empty: bool) -> LeftOut:
+    """Count what was left out; documents only where nothing was found."""
+    left_out = LeftOut()
     for one in looked:
-        empty = None
-        if app.settings["retrieval.index"]:
-            index = app.service(open_chunk_indexes).file(one.tree.root)
-            with suppress(Unusable):
-                empty = index and index.paths_without_text()
-        found = found.add(one.tree, filter(one.is_selected, one.entries), empty)
-    return found
+        selected = [entry for entry in one.entries if one.is_selected(entry)]
+        left_out = left_out.add(one.tree, selected)
+        if is_empty:
+            left_out = left_out.add_documents(_find_textless(app, one.tree.root, selected))
+    return left_out
+
+
+def _find_textless(app: AppContext, root: Root, entries: Sequence[FileStat]) -> list[FileStat]:
+    """Find the documents that no search looks into: without text, or all where no index is kept."""
+    documents = [entry for entry in entries if has_document_name(entry.relative)]
+    if not documents or not app.settings["retrieval.index"]:
+        return documents
+    index = app.service(open_chunk_indexes).file(root)
+    textless = set[tuple[str, Stamp]]()
+    with suppress(Unusable):
+        textless = index.documents_without_text() if index else textless
+    return [entry for entry in documents if (entry.relative, entry[1:5]) in textless]
 
 
 def _entries(tree: SearchRoot) -> Sequence[FileStat]:
