@@ -150,8 +150,12 @@ def test_documents_wait_for_nobody_and_nobody_for_them(
 
 
 @pytest.mark.parametrize("moment", [-(10**6), 10**10, 2 * 10**9])
-def test_a_document_of_a_strange_time_is_found(shelf: Forest, moment: int) -> None:
-    path = shelf.put("docs/plan.docx", write_word("A herd of quaggas -> north"))
+@pytest.mark.parametrize("is_text", [True, False], ids=["text", "document"])
+def test_a_document_of_a_strange_time_is_found(
+    shelf: Forest, moment: int, *, is_text: bool
+) -> None:
+    line = "A herd of quaggas -> north"
+    path = shelf.put("docs/plan.docx", line if is_text else write_word(line))
     os.utime(path, (moment, moment))
     shelf.ok("repo_smart_search", query="->")
     if moment < 10**10:  # no index holds the times of later centuries

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from rolltop.core.errors import RolltopError, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.thread_pool import ThreadPool
-from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.index.chunk_index import ChunkIndex, IndexedFile, index_file
 from rolltop.toolsets.retrieval.index.file_text import (
     DocumentFound,
     Unreadable,
     is_indexable,
-    is_stable,
     read_text,
+    split_documents,
     stamp_of,
 )
 from rolltop.toolsets.retrieval.index.workers import IndexWorkers, serve_index
@@ -69,19 +68,16 @@ class ChunkIndexBuilder:
 
         Batches in progress are completed if the caller stops iterating.
         """
-        documents = [
-            entry
-            for entry in entries
-            if has_document_name(entry.relative) and not self._is_open_for_writing(entry)
-        ]
-        texts = [entry for entry in entries if not has_document_name(entry.relative)]
+        texts, documents = split_documents(entries)
         many = batches(texts, _BATCH_BYTES, BATCH_FILES)
         size = sum(entry.size for entry in texts)
         if not self._workers.has_read and size <= MIN_WORKER_BYTES:
             for batch in many:
                 index_files(self._roots, self._root, self.index, batch)
                 yield
-        yield from self._run_in_workers(chain(many, ([entry] for entry in documents)))
+        yield from self._run_in_workers(
+            chain(many, ([one] for one in documents if not self._is_open_for_writing(one)))
+        )
 
     def _is_open_for_writing(self, entry: FileStat) -> bool:
         """Report whether a document is being edited: no process is started for it."""
@@ -163,7 +159,7 @@ def _read(roots: Roots, root: Root, entry: FileStat) -> IndexedFile | None:
         return _read_document(roots, root, entry, found.stamp) if is_settled else None
     except Unreadable:
         stamp, text = entry[1:5], ""
-    return index_file(entry.relative, stamp, text) if is_stable(stamp) else None
+    return index_file(entry.relative, stamp, text) if is_indexable(entry.relative, stamp) else None
 
 
 def _read_document(roots: Roots, root: Root, entry: FileStat, stamp: Stamp) -> IndexedFile | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from typing import BinaryIO, Final
 
@@ -84,10 +85,18 @@ def _require_no_document(file: BinaryIO, path: str, stamp: Stamp) -> None:
         file.seek(0)
 
 
+def split_documents(entries: Iterable[FileStat]) -> tuple[list[FileStat], list[FileStat]]:
+    """Return the other files, and those that are named as documents."""
+    kinds: tuple[list[FileStat], list[FileStat]] = [], []
+    for entry in entries:
+        kinds[has_document_name(entry.relative)].append(entry)
+    return kinds
+
+
 def is_indexable(path: str, stamp: Stamp) -> bool:
     """Report whether an index may hold a file in a state.
 
-    Documents are read from the index alone, so the time that a user may have set does not count.
+    What is named as a document waits for the index, so the time that a user may set does not count.
     """
     if not has_document_name(path):
         return is_stable(stamp)

@@ -33,7 +33,12 @@ from rolltop.toolsets.retrieval.index.chunk_index import (
     path_words,
 )
 from rolltop.toolsets.retrieval.index.chunker import Chunk, split_chunks
-from rolltop.toolsets.retrieval.index.file_text import DocumentFound, Unreadable, read_text
+from rolltop.toolsets.retrieval.index.file_text import (
+    DocumentFound,
+    Unreadable,
+    read_text,
+    split_documents,
+)
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.toolsets.retrieval.ranked.bm25f import add_statistics, ends_in
 from rolltop.toolsets.retrieval.ranked.file_kinds import find_kinds
@@ -112,10 +117,9 @@ def find_candidates(tree: RankedTree, query: ParsedQuery, deadline: float) -> Ca
             )
             found += _first_of(db, {one: tree.state.number(one) for one in named})
     now = time.monotonic()
-    texts = [entry for entry in stale if not has_document_name(entry.relative)]
+    texts, documents = split_documents(stale)
     live = _read_stale(tree, query, texts, named, now + (deadline - now) / 2)
     # The text of a document takes too long to be extracted while somebody waits.
-    documents = (entry for entry in stale if has_document_name(entry.relative))
     waiting = sum(map(tree.chooses, documents)) if tree.has_index else 0
     if live.files:
         ids = list(accumulate((max(1, len(one.file.chunks)) for one in live.files), initial=1))
@@ -373,6 +377,8 @@ class RankedTree:
             return read_text(self.roots, self.root, entry)
         except DocumentFound as found:
             text = self.index and self.index.find_document(entry.relative, found.stamp)
-            return ((-1, 0, 0, 0), "") if text is None else (found.stamp, text)
+            if text is not None:
+                return found.stamp, text
         except Unreadable:
-            return (-1, 0, 0, 0), ""
+            pass
+        return (-1, 0, 0, 0), ""

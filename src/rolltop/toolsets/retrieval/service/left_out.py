@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -27,14 +27,11 @@ class LeftOut(NamedTuple):
     documents: int = 0
     unread: int = 0
 
-    def add(self, tree: SearchRoot, entries: Iterable[FileStat]) -> LeftOut:
-        """Count the large files of a root too."""
+    def add(self, tree: SearchRoot, entries: Iterable[FileStat], documents: int) -> LeftOut:
+        """Count the large files of a root too, and so many documents."""
         large = islice(select_large(entries), _MAX_EXAMINED)
-        return self._replace(partly=self.partly + sum(_is_text(tree, entry) for entry in large))
-
-    def add_documents(self, documents: Sequence[FileStat]) -> LeftOut:
-        """Count documents that were not searched too."""
-        return self._replace(documents=self.documents + len(documents))
+        partly = self.partly + sum(_is_text(tree, entry) for entry in large)
+        return self._replace(partly=partly, documents=self.documents + documents)
 
     def hint(self, app: AppContext, *, is_empty: bool) -> str:
         """Name what was left out; documents only where nothing else was found."""

@@ -21,13 +21,12 @@ from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.pagination import Page
-from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
 from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
 from rolltop.toolsets.retrieval.grep.term_finder import find_term_files
 from rolltop.toolsets.retrieval.index.chunk_indexes import ChunkIndexes, index_name
-from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES
+from rolltop.toolsets.retrieval.index.file_text import MAX_BYTES, split_documents
 from rolltop.toolsets.retrieval.index.trigram_index import open_index, search_roots
 from rolltop.toolsets.retrieval.index.vector_builder import VectorBuilder
 from rolltop.toolsets.retrieval.index.vectors import Vectors
@@ -362,22 +361,21 @@ def _left_out(app: AppContext, looked: Sequence[_SelectedRoot], *, is_empty: boo
     left_out = LeftOut()
     for one in looked:
         selected = [entry for entry in one.entries if one.is_selected(entry)]
-        left_out = left_out.add(one.tree, selected)
-        if is_empty:
-            left_out = left_out.add_documents(_find_textless(app, one.tree.root, selected))
+        textless = _count_textless(app, one.tree.root, selected) if is_empty else 0
+        left_out = left_out.add(one.tree, selected, textless)
     return left_out
 
 
-def _find_textless(app: AppContext, root: Root, entries: Sequence[FileStat]) -> list[FileStat]:
-    """Find the documents that no search looks into: without text, or all where no index is kept."""
-    documents = [entry for entry in entries if has_document_name(entry.relative)]
+def _count_textless(app: AppContext, root: Root, entries: Sequence[FileStat]) -> int:
+    """Count the documents that no search looks into: without text, or all if no index is kept."""
+    _, documents = split_documents(entries)
     if not documents or not app.settings["retrieval.index"]:
-        return documents
+        return len(documents)
     index = app.service(open_chunk_indexes).file(root)
     textless = set[tuple[str, Stamp]]()
     with suppress(Unusable):
         textless = index.documents_without_text() if index else textless
-    return [entry for entry in documents if (entry.relative, entry[1:5]) in textless]
+    return sum((entry.relative, entry[1:5]) in textless for entry in documents)
 
 
 def _entries(tree: SearchRoot) -> Sequence[FileStat]:
