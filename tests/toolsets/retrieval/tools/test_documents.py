@@ -228,7 +228,8 @@ def test_documents_are_read_again_once_there_is_a_library_for_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stamp = (40, 1, 2, 3)
-    for count, is_read_again in ((0, False), (0, False), (3, True), (3, False), (2, False)):
+    counts = (0, False), (0, False), (3, True), (3, False), (2, False), (3, True), (3, False)
+    for count, is_read_again in counts:
         monkeypatch.setattr(chunk_index, "count_libraries", lambda count=count: count)
         with closing(chunk_index.ChunkIndex(tmp_path, "units")) as file:
             rows = file.rows_of(["a/Plan.DOCX", "a/empty.py", "b.pdf"])

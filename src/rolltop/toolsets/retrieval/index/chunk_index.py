@@ -93,6 +93,8 @@ _ASK_AGAIN: Final = """
     UPDATE files SET size = -1, change = (SELECT max(change) + 1 FROM files)
     WHERE chunks = 0 AND path LIKE ?
 """
+# Of several servers on one index, the one with the fewest decides whether to ask again.
+_READ_WITH: Final = "UPDATE totals SET libraries = min(libraries, ?)"
 # CROSS JOIN preserves the order of the matches.
 _CANDIDATES: Final = """
     WITH found AS MATERIALIZED (
@@ -216,8 +218,12 @@ class ChunkIndex(IndexFile):
         with self.write_transaction() as db:
             change = db.number("SELECT coalesce(max(change), 0) + 1 FROM files")
             deleted: list[int] = []
+            is_without_text = False
             for file in files:
                 deleted += _put(db, file, change)
+                is_without_text |= not file.chunks and has_document_name(file.path)
+            if is_without_text:
+                db.execute(_READ_WITH, (count_libraries(),))
             if deleted:
                 _subtract_deleted(db, deleted)
 
