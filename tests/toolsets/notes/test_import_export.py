@@ -109,6 +109,18 @@ def test_another_programs_front_matter_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "section",
+    ["# Title\n", "# Chapter: 1\n", "- milk\n- bread\n", "Two words\n", "7\n", "\n# a\n\n"],
+)
+def test_a_section_between_rules_is_part_of_the_note(section: str) -> None:
+    for text in (f"---\n{section}---\nBody\n", f"---\n{section}---"):
+        assert parse_markdown(text.encode(), "a.md", 0.0).content.text == text
+    again = parse_markdown(b"---\nid: a\n---\n" + text.encode(), "a.md", 0.0)
+    assert again.content.text == text
+    assert parse_markdown(b"---\n\n---\nBody\n", "a.md", 0.0).content.text == "Body\n"
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b"\xff\xfe",

@@ -49,7 +49,8 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
 def parse_front_matter(whole: str) -> tuple[Mapping[str, Any], str]:
     """Split a file into the fields above its text and that text; no fields where it has none.
 
-    Raises ValueError for what is neither JSON nor YAML, and for YAML with aliases.
+    What stands between two rules and holds no fields is part of the text. Raises ValueError for
+    what is neither JSON nor YAML, and for YAML with aliases.
     """
     found = _FRONT_MATTER.match(whole.removeprefix("\ufeff"))
     if found is None:
@@ -65,7 +66,7 @@ def parse_front_matter(whole: str) -> tuple[Mapping[str, Any], str]:
         values: object = yaml.load(found[1], Loader=_Loader)  # noqa: S506  # a SafeLoader
     except Exception:  # noqa: BLE001  # a tag that does not suit its value raises any error
         raise ValueError("front matter that is not YAML") from None
-    return (cast("Mapping[str, Any]", values) if isinstance(values, dict) else {}), text
+    return (cast("Mapping[str, Any]", values), text) if isinstance(values, dict) else ({}, whole)
 
 
 def _field_lines(key: str, value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON value
@@ -90,6 +91,8 @@ def _parse_lines(text: str) -> dict[str, Any]:
             raise ValueError("a field without a value")
         if line is not None:
             key, value = line.split(":", 1)
+            if not key.isidentifier():
+                raise ValueError("a comment or a text")
             entries = None if value.strip() else []
             fields[key] = json.loads(value) if entries is None else entries
     return fields
