@@ -371,6 +371,22 @@ def test_no_limit_counts_as_the_highest(places: Places) -> None:
     assert places.load()["max_result_tokens"] == 90_000
 
 
+def test_what_the_user_has_set_is_no_default_that_a_project_lowers(places: Places) -> None:
+    places.project_file("max_result_tokens = 5000\nthreads = 2")
+    assert places.load().lowered == {"max_result_tokens", "threads"}
+    assert places.load({"ROLLTOP_THREADS": "4"}).lowered == {"max_result_tokens"}
+    places.user_file("max_result_tokens = 30000")
+    assert places.load().lowered == {"threads"}
+
+
+@pytest.mark.parametrize("text", ["[http]\n# port = 9000\n", "[reader]\n[scratch]\n", "http = {}"])
+def test_a_table_without_keys_sets_nothing(places: Places, text: str) -> None:
+    places.user_file(text)
+    places.project_file(text)
+    settings = places.load()
+    assert (settings["http.port"], settings.notices) == (8765, ())
+
+
 def test_the_environment_file_of_a_project(places: Places) -> None:
     (places.project / "a b").mkdir()
     places.project_file(

@@ -23,15 +23,19 @@ def client_name(context: Context) -> str:
 
 
 def max_result_tokens(app: AppContext, context: Context) -> int:
-    """Return the largest answer for this caller: the setting where one is made, else its host's."""
-    setting: int = app.settings["max_result_tokens"]
-    if app.settings.source("max_result_tokens") != DEFAULT_SOURCE:
+    """Return the largest answer for this caller: the user's setting, else what its host takes.
+
+    A project's file lowers that, too, and never raises it.
+    """
+    key = "max_result_tokens"
+    setting: int = app.settings[key]
+    if app.settings.source(key) != DEFAULT_SOURCE and key not in app.settings.lowered:
         return setting
     if name := client_name(context):
-        return _known_limit(name) or setting
+        return min(setting, _known_limit(name) or setting)
     request = context.request
     agent = request.headers.get("user-agent", "") if request is not None else ""
-    return _known_limit(agent) or UNKNOWN_HOST_RESULT_TOKENS
+    return min(setting, _known_limit(agent) or UNKNOWN_HOST_RESULT_TOKENS)
 
 
 def _known_limit(name: str) -> int | None:

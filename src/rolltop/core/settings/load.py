@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from rolltop.core.argument_names import suggest_name
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import values
-from rolltop.core.settings.settings import PREFIX, Notice, Setting, Settings
+from rolltop.core.settings.settings import DEFAULT_SOURCE, PREFIX, Notice, Setting, Settings
 
 FILE_NAME: Final = "rolltop.toml"
 DOTENV_NAME: Final = ".env"
@@ -74,11 +74,14 @@ class _SettingsReader:
         self.directory = working_directory
         self.values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
+        self.lowered: set[str] = set()
         self.notices: list[Notice] = []
 
     def settings(self) -> Settings:
         """Return the outcome."""
-        return Settings(self.by_key.values(), self.values, self.sources, tuple(self.notices))
+        return Settings(
+            self.by_key.values(), self.values, self.sources, tuple(self.notices), self.lowered
+        )
 
     def read_trusted_file(self, path: Path, *, required: bool = False) -> None:
         """Take every value of a TOML file. Raises InvalidConfig."""
@@ -101,7 +104,7 @@ class _SettingsReader:
 
     def read_project_files(self, *, known: list[Path]) -> None:
         """Take what the files of the working directory may set, and note what they may not."""
-        ceilings = Settings(self.by_key.values(), dict(self.values), {})
+        ceilings = Settings(self.by_key.values(), self.values, self.sources)
         path = self.directory / FILE_NAME
         if not any(_is_same_file(path, other) for other in known):
             for key, value in self._project_values(path):
@@ -181,6 +184,7 @@ class _SettingsReader:
             source = f"{earlier}, {source}" if earlier else source
         self.values[setting.key] = value
         self.sources[setting.key] = source
+        self.lowered.discard(setting.key)
 
     def _set_text(self, setting: Setting, entry: str | None, text: str, source: str) -> None:
         try:
@@ -219,6 +223,8 @@ class _SettingsReader:
             self.notices.append(Notice(f"{path}: {name} is passed over: {_PROJECT_FILE_RULE}"))
         else:
             self._set_value(setting, kept, str(path))
+            if setting.untrusted == "down" and ceilings.source(setting.key) == DEFAULT_SOURCE:
+                self.lowered.add(setting.key)
 
 
 def unknown_name_error(what: str, name: str, source: str, known: Iterable[str]) -> InvalidConfig:
@@ -338,10 +344,10 @@ def _read_text(path: Path) -> str | None:
 def _flatten(
     document: dict[str, object], keys: Collection[str], prefix: str = ""
 ) -> Iterator[tuple[str, object]]:
-    """Yield each value under its dotted key, tables among `keys` whole."""
+    """Yield each value under its dotted key, tables among `keys` whole; others may be empty."""
     for name, value in document.items():
         key = prefix + name
-        if key not in keys and isinstance(value, dict) and value:
+        if key not in keys and isinstance(value, dict):
             yield from _flatten(cast("dict[str, object]", value), keys, f"{key}.")
         else:
             yield key, value

@@ -129,7 +129,8 @@ class Notice:
 class Settings(dict[str, Any]):
     """Every declared setting by its key, with its value and where that came from.
 
-    `notices` are to be logged once.
+    `notices` are to be logged once. `lowered` are the keys whose defaults a project's file, which
+    is not trusted, has lowered.
     """
 
     def __init__(
@@ -138,11 +139,13 @@ class Settings(dict[str, Any]):
         given: Mapping[str, object],
         sources: Mapping[str, str],
         notices: tuple[Notice, ...] = (),
+        lowered: Iterable[str] = (),
     ) -> None:
         """Take values that `load` has checked; compute defaults in the order of declaration."""
         super().__init__()
         self.declared: Mapping[str, Setting] = MappingProxyType({s.key: s for s in declared})
         self.notices = notices
+        self.lowered = frozenset(lowered)
         self._given = dict(given)
         self._sources = dict(sources)
         for key, setting in self.declared.items():
@@ -179,4 +182,6 @@ class Settings(dict[str, Any]):
         for key in changes:
             self.declared[key]
         sources = {**self._sources, **dict.fromkeys(changes, "given")}
-        return Settings(self.declared.values(), {**self._given, **changes}, sources, self.notices)
+        lowered = self.lowered - {*changes}
+        given = {**self._given, **changes}
+        return Settings(self.declared.values(), given, sources, self.notices, lowered)
