@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from rolltop.core.addresses import parse_address, show_address
+from rolltop.core.addresses import Address, parse_address, show_address
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext, import_object
 from rolltop.core.errors import (
@@ -18,16 +19,30 @@ from rolltop.core.errors import (
     RolltopError,
     Unavailable,
 )
+from rolltop.core.text.lines import line_starts
 
 State = Literal["changed", "missing"]
 Lines = tuple[int, int] | None
+Located = tuple[Lines, str, bool]
 
 MAX_URI_LENGTH: Final = 2048
 _MAX_HASHED_BYTES: Final = 1 << 24
 """Bytes of all places of a text together at which lines that moved are looked for."""
 _WINDOW_BYTES: Final = 256
 """What a place costs, however short its lines are."""
+MAX_READ_BYTES: Final = 1 << 26
+"""What a call reads to tell what became of evidence, and up to one more text."""
+_LOOK_BYTES: Final = 1 << 15
+"""What each look costs, were there nothing to read."""
+_MAX_KEPT: Final = 1 << 14
+_PLACE_LENGTH: Final = 12
+_READERS: Final = {"note": "notes", "cell": "scratch", "file": "retrieval"}
+"""What may be evidence, with the toolset that reads it."""
 WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
+
+
+class OutOfSight(NotFound):
+    """This server does not look there, so what is there now is unknown."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +50,20 @@ class Evidence:
     """An address, with the whole id of a record, and what it led to; of the web nothing.
 
     `is_only`: no other place of the text had such lines, so that they are known where they move.
+    `place` tells the directory that the root of a file was from others: each server names its own.
     """
 
     uri: str
     sha256: str = ""
     is_only: bool = False
+    place: str = ""
 
 
 class EvidenceState(NamedTuple):
-    """What became of evidence: its address now, whether it is another or gone, or where it is."""
+    """What became of evidence: its address now, whether it is another or gone, or where it is.
+
+    Neither where that is unknown.
+    """
 
     uri: str
     state: State | None = None
@@ -53,33 +73,37 @@ class EvidenceState(NamedTuple):
 class EvidenceText(NamedTuple):
     """What the address of evidence leads to, with the whole id of a record.
 
-    A line's break counts in the hash of lines that end with it, or only between them.
+    A line's break counts in the hash of lines that end with it, or only between them. A file of
+    `size` bytes is not read yet; its `stamp`, if there is one, changes whenever it does.
     """
 
     record_id: str
-    data: bytes
+    data: bytes | Callable[[], bytes]
     has_last_break: bool
+    size: int = 0
+    stamp: Hashable = None
 
-    def locate(self, lines: Lines, kept: Evidence | None) -> tuple[Lines, str, bool]:
+    def locate(self, lines: Lines, kept: Evidence | None) -> Located:
         """Return where lines are, their hash, and whether no other place has the same.
 
         Lines that were the only such ones are found where they moved. Raises NotFound.
         """
+        data = self.data if isinstance(self.data, bytes) else self.data()
         if lines is None:
-            return None, hashlib.sha256(self.data).hexdigest(), False
-        starts = [0, *(found.end() for found in re.finditer(b"\n", self.data)), len(self.data)]
-        total, count = len(starts) - 1 - self.data.endswith(b"\n"), lines[1] - lines[0] + 1
-        total = total if self.data else 0
+            return None, hashlib.sha256(data).hexdigest(), False
+        starts = line_starts(data.decode("latin-1"))  # a character for each byte
+        total, count = len(starts), lines[1] - lines[0] + 1
 
         def hash_from(line: int) -> str:
-            text = self.data[starts[line - 1] : starts[line - 1 + count]]
+            after = line - 1 + count
+            text = data[starts[line - 1] : starts[after] if after < total else len(data)]
             text = text if self.has_last_break else text.removesuffix(b"\n")
             return hashlib.sha256(text).hexdigest()
 
         digest = hash_from(lines[0]) if lines[1] <= total else ""
         if kept and digest == kept.sha256:
             return lines, digest, kept.is_only
-        is_small = count * len(self.data) + _WINDOW_BYTES * total <= _MAX_HASHED_BYTES
+        is_small = count * len(data) + _WINDOW_BYTES * total <= _MAX_HASHED_BYTES
         hashes = [hash_from(line) for line in range(1, total - count + 2)] if is_small else []
         if kept and kept.is_only and hashes.count(kept.sha256) == 1:
             line = hashes.index(kept.sha256) + 1
@@ -89,12 +113,69 @@ class EvidenceText(NamedTuple):
         return lines, digest, hashes.count(digest) == 1
 
 
+@dataclass
+class ReadBudget:
+    """What a call may still read to tell what became of evidence, in bytes."""
+
+    left: float
+
+    def take(self, size: int) -> None:
+        """Count what is read next. Raises OutOfSight where nothing was left."""
+        if self.left <= 0:
+            raise OutOfSight("more is to be read than a call may")
+        self.left -= size
+
+
+class LocatedLines:
+    """Where lines were found in states of files, or that they were not; for the loop alone."""
+
+    def __init__(self, _app: object) -> None:
+        self._found: dict[Hashable, Located | NotFound] = {}
+
+    async def locate(
+        self,
+        call: CallContext,
+        text: EvidenceText,
+        lines: Lines,
+        kept: Evidence | None,
+        budget: ReadBudget | None,
+    ) -> Located:
+        """Locate lines in a text, which is read unless they were looked for in this state of it.
+
+        Raises NotFound, and OutOfSight where the budget is spent.
+        """
+        key = (text.stamp, lines, kept and (kept.sha256, kept.is_only))
+        found = self._found.get(key) if text.stamp else None
+        if found is None:
+            if budget:
+                budget.take(text.size)
+            try:
+                found = await call.run_in_thread(text.locate, lines, kept)
+            except OutOfSight:
+                raise
+            except NotFound as missing:
+                found = missing
+            if text.stamp:
+                if len(self._found) >= _MAX_KEPT:
+                    del self._found[next(iter(self._found))]
+                self._found[key] = found
+        if isinstance(found, NotFound):
+            raise NotFound(found.message, hint=found.hint)
+        return found
+
+
 async def resolve_evidence(
-    call: CallContext, uri: str, *, strictly: bool = False, kept: Evidence | None = None
+    call: CallContext,
+    uri: str,
+    *,
+    strictly: bool = False,
+    kept: Evidence | None = None,
+    budget: ReadBudget | None = None,
 ) -> Evidence:
     """Return what an address leads to now; `strictly`, only what may count as proof.
 
-    `kept` is what it led to before. Raises NotFound, and InvalidArgument for what is no evidence.
+    `kept` is what it led to before. Raises NotFound, OutOfSight where that is not known here, and
+    InvalidArgument for what is no evidence.
     """
     given = require_storable(uri, "evidence").strip()
     if WEB_ADDRESS.fullmatch(given) and len(given) <= MAX_URI_LENGTH:
@@ -111,37 +192,73 @@ async def resolve_evidence(
         ),
         None,
     )
+    if path is None and address.kind in _READERS:
+        raise OutOfSight(
+            f"evidence {value_preview(given)} is a {address.kind}, which this server does not read",
+            hint=f"A server with the toolset {_READERS[address.kind]} does.",
+        )
     if path is None:
         raise InvalidArgument(
             f"evidence {value_preview(given)} is a {address.kind}",
             hint="A note, a cell, lines of a file or a web address is evidence.",
         )
     try:
+        place = _identify_root(call, address, kept)
         found: EvidenceText = await import_object(path)(call, address, strictly=strictly)
-        lines, digest, is_only = await call.run_in_thread(found.locate, address.lines, kept)
+        known = call.app.service(LocatedLines)
+        lines, digest, is_only = await known.locate(call, found, address.lines, kept, budget)
     except InvalidArgument as refused:
         message = f"evidence {value_preview(given)}: {refused.message}"
         raise InvalidArgument(message, hint=refused.hint) from None
     except RolltopError as missing:
         if isinstance(missing, Unavailable | DeadlineExceeded):
             raise
-        raise NotFound(
-            f"evidence {value_preview(given)}: {missing.message}", hint=missing.hint
-        ) from None
-    return Evidence(str(replace(address, id=found.record_id, lines=lines)), digest, is_only)
+        kind = OutOfSight if isinstance(missing, OutOfSight) else NotFound
+        message = f"evidence {value_preview(given)}: {missing.message}"
+        raise kind(message, hint=missing.hint) from None
+    uri = str(replace(address, id=found.record_id, lines=lines))
+    return Evidence(uri, digest, is_only, place)
 
 
-async def find_state(call: CallContext, kept: Evidence) -> EvidenceState:
-    """Say whether what is kept as evidence is another now or gone, and where its lines are."""
+def _identify_root(call: CallContext, address: Address, kept: Evidence | None) -> str:
+    """Return what tells the directory of a file's root from others; empty for a record.
+
+    Raises OutOfSight where it is not the one that it was.
+    """
+    if not address.root:
+        return ""
+    root = call.app.roots.find_root(address.root)
+    if root is None:
+        names = ", ".join(root.name for root in call.app.roots.named) or "none"
+        raise OutOfSight(f"There is no root {address.root}", hint=f"The roots are: {names}.")
+    place = hashlib.sha256(os.fsencode(root.path)).hexdigest()[:_PLACE_LENGTH]
+    if kept and kept.place not in {"", place}:
+        raise OutOfSight(f"The root {address.root} is another directory here")
+    return place
+
+
+async def find_state(call: CallContext, kept: Evidence, budget: ReadBudget) -> EvidenceState:
+    """Say whether what is kept as evidence is another now or gone, and where its lines are.
+
+    Nothing where this server does not look there, or the budget is spent.
+    """
     try:
-        now = await resolve_evidence(call, kept.uri, kept=kept)
-    except (NotFound, InvalidArgument):
-        return EvidenceState(kept.uri, "missing")
+        budget.take(_LOOK_BYTES)
+        now = await resolve_evidence(call, kept.uri, kept=kept, budget=budget)
+    except (OutOfSight, InvalidArgument):
+        return EvidenceState(kept.uri)
+    except NotFound:
+        return EvidenceState(kept.uri, "missing" if _is_comparable(kept) else None)
     if now.sha256 != kept.sha256:
-        return EvidenceState(kept.uri, "changed")
+        return EvidenceState(kept.uri, "changed" if _is_comparable(kept) else None)
     has_moved = now.uri != kept.uri
     became = f"moved to {show_address(now.uri).rpartition('#')[2]}" if has_moved else ""
     return EvidenceState(now.uri, became=became)
+
+
+def _is_comparable(kept: Evidence) -> bool:
+    """Report whether another thing at the address is known to be in place of what was kept."""
+    return bool(kept.place) or not parse_address(kept.uri).root
 
 
 def worst_state(states: Sequence[EvidenceState]) -> State | None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import select, update
 
+from rolltop.core import evidence
+from rolltop.core.db import SYSTEM
 from rolltop.core.principal import IMPERSONATE
+from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.tasks import TOOLSET as TASKS
 from rolltop.toolsets.tasks import jobs, service
-from rolltop.workspace import Roots
+from rolltop.toolsets.tasks.store.tables import tasks
+from rolltop.workspace import Roots, file_stat
 from tests.desks import answer_of, call_tool, make_desk
 
 if TYPE_CHECKING:
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Database
+    from rolltop.core.db import Database, Tx
     from rolltop.core.principal import Principal
 
     Call = Callable[..., Any]
@@ -266,6 +273,107 @@ def test_every_task_is_reopened_however_many_have_evidence(
     other.unlink()
     asyncio.run(jobs.reopen_changed(desk))
     assert [one["task_id"] for one in call("list_tasks", status="pending")["data"]] == ids[:1]
+
+
+@pytest.fixture
+def elsewhere(database: Database, tmp_path: Path, request: pytest.FixtureRequest) -> AppContext:
+    """Return another server on the same store, which does not see the same files."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "log.md").write_text("# Another project\n")
+    roots = {"another project": {"docs": other}, "no such root": {"code": other}}
+    return make_desk(
+        database,
+        roots=Roots.open(roots.get(request.param, {}), base=tmp_path),
+        toolsets=(TASKS,) if request.param == "tasks alone" else TOOLSETS,
+    )
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["another project", "no such root", "no root", "tasks alone"], indirect=True
+)
+def test_evidence_is_left_alone_by_servers_that_cannot_look_at_it(
+    elsewhere: AppContext, desk: AppContext, me: Principal, call: Call, file: Path
+) -> None:
+    note = call("note_save", text="done")["uri"]
+    given = {"title": "proved", "evidence": [LINES, note]}
+    done, waits = (
+        call("add_task", **given, **flag)["data"]["task_id"]
+        for flag in ({"reopen_on_change": True}, {"requires_evidence": True})
+    )
+    call("complete_task", task_id=done)
+    there = partial(answer_of, elsewhere, me)
+    asyncio.run(jobs.reopen_changed(elsewhere))
+    listed = {one["task_id"]: one for one in there("list_tasks")["data"]}
+    assert listed[done]["status"] == "completed"
+    assert not any("evidence" in one for one in listed.values())
+    assert not any("state" in one for one in evidence_of(there, done))
+    refused = call_tool(elsewhere, me, "complete_task", task_id=waits)
+    assert refused.code == "CONFLICT"
+    assert "Evidence 1 cannot be looked at here" in refused.structured["error"]
+    assert "at a server that reads its evidence" in refused.structured["hint"]
+    assert call("complete_task", task_id=waits)["data"]["status"] == "completed"
+    file.write_text("# Log\n\ntests fail\n")
+    asyncio.run(jobs.reopen_changed(desk))
+    assert call("get_task", task_id=done)["data"]["status"] == "pending"
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder"])
+def test_evidence_is_not_missing_while_its_whole_root_is(
+    desk: AppContext, call: Call, file: Path, left: str
+) -> None:
+    given = {"title": "proved", "evidence": [LINES], "reopen_on_change": True}
+    task = call("add_task", **given)["data"]["task_id"]
+    call("complete_task", task_id=task)
+    file.parent.rename(file.parent.with_name("unmounted"))
+    if left != "nothing":
+        file.parent.mkdir()
+    asyncio.run(jobs.reopen_changed(desk))
+    [listed] = call("list_tasks")["data"]
+    assert listed["status"] == "completed"
+    assert "evidence" not in listed
+
+
+def test_evidence_kept_before_roots_were_told_apart_reopens_nothing(
+    database: Database, desk: AppContext, call: Call, file: Path
+) -> None:
+    given = {"title": "proved", "evidence": [LINES], "reopen_on_change": True}
+    task = call("add_task", **given)["data"]["task_id"]
+    call("complete_task", task_id=task)
+
+    def forget_places(tx: Tx) -> None:
+        [kept] = tx.execute(select(tasks.c.evidence)).scalar_one()
+        tx.execute(update(tasks).values(evidence=[kept[:3]]))
+
+    database.write_sync(SYSTEM, forget_places)
+    file.write_text("# Log\n\nnew\nall tests pass\n")
+    assert evidence_of(call, task)[0]["became"] == "moved to L4"
+    file.unlink()
+    asyncio.run(jobs.reopen_changed(desk))
+    assert call("get_task", task_id=task)["data"]["status"] == "completed"
+
+
+def test_a_list_reads_so_much_evidence_and_the_next_one_goes_on(
+    call: Call, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_stat, "RACY_NS", 0)
+    large = [file.with_name(f"{name}.log") for name in ("a", "b", "c")]
+    for each in large:
+        each.write_text("1\n")
+        os.truncate(each, evidence.MAX_READ_BYTES // 2 + 1)
+    uris = [f"rolltop://file/docs/{each.name}#L1" for each in large]
+    call("add_task", tasks=[{"title": "proved", "evidence": [uri] * 3} for uri in uris])
+
+    def count_changed(line: bytes) -> int:
+        for each in large:
+            with each.open("r+b") as opened:
+                if opened.read(len(line)) != line:
+                    opened.seek(0)
+                    opened.write(line)
+        return sum("evidence" in one for one in call("list_tasks")["data"])
+
+    assert [count_changed(line) for line in (b"2\n", b"2\n", b"2\n")] == [2, 3, 3]
+    assert [count_changed(line) for line in (b"1\n", b"1\n")] == [0, 0]
 
 
 def test_evidence_is_undone_with_its_task(call: Call) -> None:

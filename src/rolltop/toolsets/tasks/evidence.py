@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from rolltop.core.context import CallContext
 from rolltop.core.errors import InvalidArgument, NotFound
-from rolltop.core.evidence import Evidence, find_state, resolve_evidence, worst_state
+from rolltop.core.evidence import (
+    MAX_READ_BYTES,
+    Evidence,
+    EvidenceState,
+    OutOfSight,
+    ReadBudget,
+    find_state,
+    resolve_evidence,
+    worst_state,
+)
 from rolltop.core.principal import IMPERSONATE
 from rolltop.toolsets.tasks import errors, input_checks
 from rolltop.toolsets.tasks.models import CheckedEvidence, Task, TaskInput, parse_id
+
+_ELSEWHERE_HINT: Final = (
+    "Complete the task at a server that reads its evidence, "
+    "or update_task with evidence that this one reads."
+)
 
 
 class EvidenceRequired(Exception):
@@ -55,21 +70,37 @@ async def check_evidence(call: CallContext, user_id: str | None, task: Task) -> 
         try:
             owner = _as_owner(call, user_id)
             found.append(await resolve_evidence(owner, kept.uri, strictly=True, kept=kept))
+        except OutOfSight as refused:
+            message = f"Evidence {number} cannot be looked at here: {refused.message}"
+            raise errors.conflict(task, message, _ELSEWHERE_HINT) from None
         except (NotFound, InvalidArgument) as refused:
             message = f"Evidence {number} does not resolve: {refused.message}"
             raise errors.conflict(task, message, hint) from None
     return CheckedEvidence(task.version, tuple(found))
 
 
-async def mark_tasks(call: CallContext, user_id: str | None, tasks: Iterable[Task]) -> list[Task]:
-    """Return tasks of the caller, or of the user named, with what became of their evidence."""
-    return [await mark_task(call, user_id, task) for task in tasks]
+async def mark_tasks(
+    call: CallContext,
+    user_id: str | None,
+    tasks: Iterable[Task],
+    max_bytes: float = MAX_READ_BYTES,
+) -> list[Task]:
+    """Return tasks of the caller, or of the user named, with what became of their evidence.
+
+    Once about `max_bytes` are read nothing is said of the rest; later calls go on there, for what
+    did not change is not read again.
+    """
+    owner, budget = _as_owner(call, user_id), ReadBudget(max_bytes)
+    known, marked = dict[Evidence, EvidenceState](), list[Task]()
+    for task in tasks:
+        for kept in task.evidence:
+            if kept not in known:
+                known[kept] = await find_state(owner, kept, budget)
+        states = tuple(known[kept] for kept in task.evidence)
+        marked.append(replace(task, evidence_states=states, evidence_state=worst_state(states)))
+    return marked
 
 
 async def mark_task(call: CallContext, user_id: str | None, task: Task) -> Task:
     """Return a task with what became of its evidence."""
-    if not task.evidence:
-        return task
-    owner = _as_owner(call, user_id)
-    states = [await find_state(owner, kept) for kept in task.evidence]
-    return replace(task, evidence_states=tuple(states), evidence_state=worst_state(states))
+    return (await mark_tasks(call, user_id, [task]))[0]

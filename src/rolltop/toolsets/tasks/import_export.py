@@ -245,7 +245,8 @@ def _evidence(value: object) -> tuple[Evidence, ...]:
         entry = cast("dict[str, Any]", given if isinstance(given, dict) else {"uri": given})
         uri = require_storable(str(entry.get("uri", "")), "evidence")
         digest = require_storable(str(entry.get("sha256", "")), "sha256")
-        found.append(Evidence(uri, digest, is_only=entry.get("is_only") is True))
+        place = require_storable(str(entry.get("place", "")), "place")
+        found.append(Evidence(uri, digest, entry.get("is_only") is True, place))
     return tuple(found[:MAX_LIST_LENGTH])
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from math import inf
 from typing import Final
 
 from rolltop.core import addresses, workspaces
@@ -301,12 +302,15 @@ class TaskService:
         return broken[:limit]
 
     async def reopen_changed(self, app: AppContext) -> None:
-        """Reopen the completed tasks of all users that ask for it, whose evidence changed."""
+        """Reopen the completed tasks of all users that ask for it, whose evidence changed.
+
+        Evidence that this server cannot look at is left to others on the store.
+        """
         for owner, task_id in await app.database.read(SYSTEM, store.ids_to_reopen):
             caller = Principal.for_user(owner, actor="rolltop").during("reopen_task")
             call = CallContext(app, caller, "reopen_task", 0)
             found = await call.read(store.read_tasks, owner, [task_id])
-            for task in await evidence.mark_tasks(call, None, found):
+            for task in await evidence.mark_tasks(call, None, found, inf):
                 if task.evidence_state:
                     why = f"reopened: evidence {task.evidence_state}"
                     with suppress(RolltopError):  # somebody was faster

@@ -2,33 +2,65 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.addresses import Address
 from rolltop.core.context import CallContext
-from rolltop.core.errors import InvalidArgument, NotFound
-from rolltop.core.evidence import EvidenceText
+from rolltop.core.errors import InvalidArgument
+from rolltop.core.evidence import EvidenceText, OutOfSight
+from rolltop.workspace import PathError
+from rolltop.workspace.file_stat import is_stable_state, state_of
 
 if TYPE_CHECKING:
-    from rolltop.workspace import Roots
+    from rolltop.workspace import ResolvedPath, Root, Roots
 
 _MAX_BYTES: Final = 1 << 26
 
 
 async def resolve_file(call: CallContext, address: Address, *, strictly: bool) -> EvidenceText:  # noqa: ARG001  # any file counts
-    """Read a file as it is now. Raises RolltopError."""
-    data = await call.run_in_thread(_read_file, call.app.roots, address)
-    return EvidenceText("", data, has_last_break=False)
+    """Find a file as it is now. Raises RolltopError; OutOfSight unless a missing one is gone."""
+    return await call.run_in_thread(_find_file, call.app.roots, address)
 
 
-def _read_file(roots: Roots, address: Address) -> bytes:
-    if roots.find_root(address.root) is None:
-        names = ", ".join(root.name for root in roots.named) or "none"
-        raise NotFound(f"There is no root {address.root}", hint=f"The roots are: {names}.")
-    with roots.open_regular(roots.locate(address.path, root=address.root)) as file:
-        data = file.read(_MAX_BYTES + 1)
-    if len(data) > _MAX_BYTES:
+def _find_file(roots: Roots, address: Address) -> EvidenceText:
+    try:
+        located = roots.locate(address.path, root=address.root)
+        with roots.open_regular(located) as file:
+            status = file.status
+    except PathError as refused:
+        root = roots.find_root(address.root)
+        if root and refused.code == "FILE_NOT_FOUND" and _is_gone(root, address.path):
+            raise
+        raise OutOfSight(refused.message, hint=refused.hint) from None
+    if status.st_size > _MAX_BYTES:
         raise InvalidArgument(
             f"{address.path} is too large for evidence", hint="Name a smaller file."
         )
-    return data
+    state = state_of(status)
+    return EvidenceText(
+        "",
+        partial(_read_file, roots, located),
+        has_last_break=False,
+        size=status.st_size,
+        stamp=state if is_stable_state(state) else None,
+    )
+
+
+def _is_gone(root: Root, path: str) -> bool:
+    """Report whether nothing is there, hidden or not, though the root itself is: not unmounted."""
+    if os.path.exists(root.absolute_path(path)):  # noqa: PTH110  # false for any error
+        return False
+    with suppress(OSError), os.scandir(root.path) as listing:
+        return next(listing, None) is not None
+    return False
+
+
+def _read_file(roots: Roots, located: ResolvedPath) -> bytes:
+    try:
+        with roots.open_regular(located) as file:
+            return file.read(_MAX_BYTES)
+    except (PathError, OSError):
+        raise OutOfSight(f"{located.relative} cannot be read now", hint="Call again.") from None

@@ -52,7 +52,7 @@ tasks: Final = Table(
     Column("project", String(MAX_PROJECT_LENGTH)),
     Column("claimed_by", String(MAX_AUTHOR_LENGTH)),
     Column("acceptance", JSONText),
-    Column("evidence", JSONText),  # an address, a sha256 and whether it is the only one, of each
+    Column("evidence", JSONText),  # the fields of each
     Column("requires_evidence", Boolean),
     Column("reopen_on_change", Boolean),
     Column("assignee", CodePointString(MAX_EMAIL_LENGTH)),
