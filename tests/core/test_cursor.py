@@ -47,6 +47,25 @@ def test_a_cursor_of_a_list_narrowed_otherwise_is_refused() -> None:
                 cursor.decode(other, text)
 
 
+@given(st.lists(st.text(max_size=5), unique=True, max_size=9), st.integers(0, 9), st.integers(0))
+def test_a_ranked_list_goes_on_at_what_came_next(keys: list[str], place: int, order: int) -> None:
+    named = cursor.decode_place("tasks", cursor.encode_place("tasks", keys, place, order))
+    assert (named[0], named[-1]) == (place, order)
+    assert cursor.find_place(keys, named) == min(place, len(keys))
+    if place < len(keys):
+        assert cursor.find_place(["another", *keys], named) == place + 1
+        with pytest.raises(InvalidArgument):
+            cursor.find_place(keys[:place], named)
+
+
+@pytest.mark.parametrize(
+    "values", [[], [-1], ["1"], [1, 2], [1, "a", "b"], [1, "a", 2, 3], [None], [[1]]]
+)
+def test_other_values_are_no_place(values: list[object]) -> None:
+    with pytest.raises(InvalidArgument):
+        cursor.decode_place("tasks", cursor.encode("tasks", values))
+
+
 def test_hostile_cursors_are_refused() -> None:
     nested = cursor.encode("tasks", [1])
     for hostile in (nested * 2000, "[" * 100_000, "é", nested + "\n", ""):

@@ -49,30 +49,34 @@ def filtered_kind(kind: str, *values: object) -> str:
     return f"{kind}-{pack_bytes(crc32(text.encode()).to_bytes(4)[:_CHECKSUM_BYTES])}"
 
 
-def encode_place(kind: str, keys: Sequence[str], place: int) -> str:
-    """Return the cursor of a ranked list that goes on at a place, which names what is there."""
-    return encode(kind, [place, *map(_digest, keys[place : place + 1])])
+def encode_place(kind: str, keys: Sequence[str], place: int, order: int = 0) -> str:
+    """Return the cursor of a ranked list that goes on at a place, which names what is there.
+
+    `order` is the list's own number for what its items were ordered by.
+    """
+    digest = "".join(map(_digest, keys[place : place + 1]))
+    return encode(kind, [place, digest, order][: 3 if order else 1 + bool(digest)])
 
 
-def decode_place(kind: str, cursor: str | None) -> tuple[int, str]:
-    """Return the place in such a cursor and what names the item there. Raises InvalidArgument."""
-    if cursor is None:
-        return 0, ""
-    match decode(kind, cursor):
-        case [int(place)] if place >= 0:
-            return place, ""
-        case [int(place), str(digest)] if place >= 0:
-            return place, digest
+def decode_place(kind: str, cursor: str | None) -> tuple[int, str, int]:
+    """Return the place in such a cursor, what names the item there and the order's number.
+
+    Raises InvalidArgument.
+    """
+    values = [0] if cursor is None else decode(kind, cursor)
+    match values + ["", 0][len(values) - 1 :]:
+        case [int(place), str(digest), int(order)] if place >= 0:
+            return place, digest, order
         case _:
             raise invalid_cursor("INVALID_CURSOR")
 
 
-def find_place(keys: Sequence[str], named: tuple[int, str]) -> int:
+def find_place(keys: Sequence[str], named: tuple[int, str, int]) -> int:
     """Return where such a list goes on, whatever was added or removed before.
 
     Raises InvalidArgument: the item that comes next is gone, so that nobody knows where.
     """
-    place, digest = named
+    place, digest, _order = named
     if not digest:
         return min(place, len(keys))
     if digest in map(_digest, keys[place : place + 1]):

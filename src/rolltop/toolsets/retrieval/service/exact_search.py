@@ -13,7 +13,6 @@ from rolltop.core import token_counter
 from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.context import CallContext
-from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import (
     FocusedText,
     Page,
@@ -122,19 +121,13 @@ def _count_fitting(matches: Sequence[JsonObject], budget: int, query: int) -> in
 def _decode_cursor(cursor: str) -> list[Any]:
     """Parse a cursor: a position in JSON, which takes a third of base64's tokens.
 
-    Raises InvalidArgument: INVALID_CURSOR, malformed.
+    Empty for any other text, which is no position.
     """
     try:
         values = json.loads(cursor) if len(cursor) <= _MAX_CURSOR_LENGTH else None
     except (ValueError, RecursionError):
         values = None
-    if not isinstance(values, list):
-        raise InvalidArgument(
-            "cursor is not from repo_search",
-            code="INVALID_CURSOR",
-            hint="Send next_cursor unchanged, or omit cursor to start again.",
-        )
-    return cast("list[Any]", values)
+    return cast("list[Any]", values) if isinstance(values, list) else []
 
 
 def _skipped_fields(found: SearchResults) -> JsonObject:

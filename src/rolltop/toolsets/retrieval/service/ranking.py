@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import uuid4
 
+from rolltop.core import cursor as cursors
 from rolltop.core import embedding, logging
 from rolltop.core.addresses import file_address
 from rolltop.core.context import AppContext, CallContext
@@ -43,14 +44,6 @@ from rolltop.toolsets.retrieval.ranked import search as search_ranked
 from rolltop.toolsets.retrieval.service.exact_search import empty_meta
 from rolltop.toolsets.retrieval.service.large_files import find_lines
 from rolltop.toolsets.retrieval.service.left_out import LeftOut
-from rolltop.toolsets.retrieval.service.result_pages import (
-    PagePosition,
-    ResultPages,
-    Snapshot,
-    add_snapshot,
-    compared_count,
-    find_snapshots,
-)
 from rolltop.toolsets.retrieval.service.root_lookup import (
     CallTimer,
     relative_glob,
@@ -112,18 +105,16 @@ def ranked_page(
         _SelectedRoot.from_tree(tree, globs[tree.root.name], most_bytes)
         for tree in search_roots(app, roots)
     ]
-    found, compared, pages, at = _find_page(call, query, looked, limit, until)
-    wanted = pages.remaining(at)
+    found, wanted, mode, has_more, cursor_after = _find_page(call, query, looked, limit, until)
     left_out = _left_out(app, looked, is_empty=not found.places)
     details: JsonObject = {"skipped": {"too_large": left_out.partly} if left_out.partly else None}
     if not wanted and not call.cursor:
         details |= _empty_meta(app, query, looked, most_bytes, until)
     hints = filter(None, [details.get("hint"), left_out.hint(app, is_empty=not found.places)])
     details["hint"] = " ".join(hints) or None
-    mode = "hybrid" if compared else "words"
     details |= {"unread": found.unread or None, "indexing": _indexing(app, found, looked)}
     meta = timer.meta(repo_label(roots), mode=mode, missing=missing, **details)
-    is_limited = found.limited and not pages.has_next(at)
+    is_limited = found.limited and not has_more
 
     def envelope(items: list[JsonObject]) -> JsonObject:
         limited = {"limited": True} if is_limited and len(items) == len(wanted) else {}
@@ -132,8 +123,8 @@ def ranked_page(
     return Page(
         [_result_data(place, found.preview(place)) for place in wanted],
         envelope,
-        lambda index: pages.cursor(at, index + 1),
-        pages.has_next(at),
+        cursor_after,
+        has_more,
         counts_only=True,
     )
 
@@ -175,38 +166,64 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
     return texts, _left_out(app, looked, is_empty=not texts)._replace(unread=found.unread)
 
 
+class _FoundPage(NamedTuple):
+    """A ranking, the part of it that a page shows, and how others follow."""
+
+    ranking: Ranking
+    places: Sequence[RankedResult]
+    mode: str
+    has_more: bool
+    cursor_after: Callable[[int], str]
+
+
 def _find_page(
     call: CallContext,
     query: RankedQuery,
     looked: Sequence[_SelectedRoot],
     limit: int,
     until: float,
-) -> tuple[Ranking, int, ResultPages, PagePosition]:
-    """Search or continue a ranking; return it, the results compared, its pages and position.
+) -> _FoundPage:
+    """Search, and go on at the result that the cursor names.
 
-    A cursor continues its own ranking as long as the files are unchanged.
+    The cursor carries the results compared, since more may have vectors later. By path, each
+    `limit` results of the ranking are rearranged. Raises InvalidArgument: INVALID_CURSOR.
     """
-    app = call.app
-    names = tuple(one.tree.root.name for one in looked)
-    files = [one.entries for one in looked]
-    said = (query.text, query.file_glob, names)
+    names = [one.tree.root.name for one in looked]
+    by_path = query.order == "path"
+    kind = cursors.filtered_kind("ranked", query.text, query.file_glob, names, by_path and limit)
+    named = cursors.decode_place(kind, call.cursor)
+    before = named[-1] if call.cursor else None
+    meaning = embed_query(call.app, query.text, [one.tree.root for one in looked], before)
+    found = _ranking(call.app, query.text, looked, meaning, until)
+    compared = record_comparison(call.app, meaning)
+    if before and not compared:
+        raise cursors.invalid_cursor("INVALID_CURSOR")  # what it goes on with cannot be had again
+    places = _arrange_by_path(found.places, names, limit) if by_path else found.places
+    keys = [f"{place.repo}/{place.path}:{place.line}" for place in places]
+    start = cursors.find_place(keys, named)
+    end = start + limit - (start % limit if by_path else 0)
+    # As the index grows, more files are ranked: what comes next is then no more than a number.
+    known = [] if found.unread or found.lacking else keys
 
-    def pages_of(found: Ranking, compared: int) -> ResultPages:
-        by_path = query.order == "path"
-        return ResultPages(found.places, limit, names, said[:2], by_path=by_path, compared=compared)
+    def cursor_after(index: int) -> str:
+        return cursors.encode_place(kind, known, start + index + 1, compared)
 
-    for one in find_snapshots(app, said, files) if call.cursor else ():
-        pages = pages_of(one.found, one.compared)
-        with suppress(InvalidArgument):
-            return one.found, one.compared, pages, pages.position(call.cursor)
-    roots = [one.tree.root for one in looked]
-    meaning = embed_query(app, query.text, roots, compared_count(call.cursor))
-    found = _ranking(app, query.text, looked, meaning, until)
-    compared = record_comparison(app, meaning)
-    pages = pages_of(found, compared)
-    at = pages.position(call.cursor)
-    add_snapshot(app, Snapshot(said, files, found, compared))
-    return found, compared, pages, at
+    mode = "hybrid" if compared else "words"
+    return _FoundPage(found, places[start:end], mode, end < len(places), cursor_after)
+
+
+def _arrange_by_path(
+    places: Sequence[RankedResult], names: Sequence[str], limit: int
+) -> list[RankedResult]:
+    """Sort each `limit` results by the roots' order, path and line."""
+    return [
+        place
+        for first in range(0, len(places), limit)
+        for place in sorted(
+            places[first : first + limit],
+            key=lambda place: (names.index(place.repo), place.path.split("/"), place.line),
+        )
+    ]
 
 
 def _check_query(query: RankedQuery) -> None:
