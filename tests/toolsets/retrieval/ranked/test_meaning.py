@@ -251,6 +251,17 @@ def test_a_search_goes_on_in_a_process_that_has_no_model_yet(
     assert search(shop)[0] == "words"
 
 
+@pytest.mark.usefixtures("fake")
+def test_a_search_by_meaning_does_not_go_on_by_words(
+    shop: Forest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search(shop)
+    make(shop)
+    following = shop.ok("repo_smart_search", query=QUERY, limit=1)["meta"]["next"]["arguments"]
+    has_model(monkeypatch, None)
+    assert shop.code("repo_smart_search", **following) == "INVALID_CURSOR"
+
+
 def test_the_death_of_the_process_that_embeds_leaves_words(
     shop: Forest, monkeypatch: pytest.MonkeyPatch, fake: FakeEmbedder
 ) -> None:
