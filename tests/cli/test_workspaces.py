@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.conftest import Shell
 
-ANN, BEN = "ann@example.org", "ben@example.org"
+ANN, BEN, EVE = "ann@example.org", "ben@example.org", "eve@example.org"
 
 
 def test_two_users_share_a_workspace_until_one_leaves(shell: Shell) -> None:
@@ -53,3 +57,44 @@ def test_what_cannot_be_is_refused_with_what_to_do(shell: Shell) -> None:
     assert "already" in shell("workspace", "create", "Harbour", "--owner", ANN).err
     refused = shell("token", "create", ANN, "--workspace", "elsewhere")
     assert (refused.code, "no workspace 'elsewhere'" in refused.err) == (1, True)
+
+
+@pytest.fixture
+def viewer(shell: Shell) -> tuple[str, ...]:
+    """Who looks on in Ann's workspace, as options of a command."""
+    for email in (ANN, EVE):
+        shell("user", "add", email)
+    shell("workspace", "create", "harbour", "--owner", ANN)
+    shell("workspace", "invite", "harbour", EVE, "--role", "viewer")
+    return ("--user", EVE, "--workspace", "harbour")
+
+
+def test_a_viewer_exports_and_changes_nothing_from_a_shell(
+    shell: Shell, viewer: tuple[str, ...], tmp_path: Path
+) -> None:
+    for tool, given in (("add_task", "title=buoys"), ("note_save", "text=tides")):
+        assert shell("call", tool, given, "--user", ANN).code == 0
+    desk, notes = str(tmp_path / "desk"), str(tmp_path / "notes")
+    shell("export", desk, "--user", ANN)
+    shell("notes", "export", notes, "--user", ANN)
+    for command in (
+        ("import", desk),
+        ("notes", "import", notes),
+        ("notes", "login", ANN, "--without-local"),
+        ("notes", "sync"),
+    ):
+        refused = shell(*command, *viewer)
+        assert (refused.code, f"{EVE} is a viewer" in refused.err) == (1, True), command
+    assert "belong to no account" in shell("notes", "sync", "--dry-run", *viewer).err
+    assert shell("notes", "status", *viewer).code == 0
+    assert shell("export", str(tmp_path / "out"), *viewer).out.startswith("Wrote 0 notes, 0 tasks")
+    assert shell("import", desk, "--user", ANN, "--workspace", "harbour").code == 0
+
+
+def test_a_viewers_call_of_a_writing_tool_says_why_not(
+    shell: Shell, viewer: tuple[str, ...]
+) -> None:
+    refused = shell("call", "add_task", "title=x", *viewer)
+    assert refused.code == 2
+    assert f"{EVE} is a viewer of this workspace" in refused.err
+    assert shell("call", "list_tasks", *viewer).code == 0

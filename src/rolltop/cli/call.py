@@ -53,12 +53,12 @@ def run(arguments: Namespace) -> int:
         try:
             registered = context.registry.find(arguments.tool, Principal.for_user(""))
             given = _arguments(arguments, registered)
+            with ProgressBar(sys.stderr) as bar:
+                answer = local_context.call_tool(context, registered, given, bar.report)
         except dispatch.UnknownTool as unknown:
             return _usage_error(f"{unknown.message.rstrip('?')}; `rolltop tools` lists the tools.")
         except UsageError as wrong:
             return _usage_error(str(wrong))
-        with ProgressBar(sys.stderr) as bar:
-            answer = local_context.call_tool(context, registered, given, bar.report)
     if arguments.json is not None or not sys.stdout.isatty():
         options.print_line(answer.text)
     else:

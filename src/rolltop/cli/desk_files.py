@@ -80,6 +80,8 @@ def run(arguments: Namespace) -> int:
     work = export_desk if arguments.command == "export" else import_desk
     with local_context.open_context(options.read_settings(arguments)) as context:
         principal = local_context.local_principal(context)
+        if arguments.command == "import":
+            local_context.require_write(principal)
         with ProgressBar(sys.stderr) as bar:
             answer = work(context, principal, path, bar)
         if arguments.command == "export":

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rolltop.cli.lazy_modules import app, asyncio, dispatch, identity
+from rolltop.core.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -36,6 +37,15 @@ def local_principal(app: AppContext) -> Principal:
     user = identity.LocalUser(app)
     user.check()
     return asyncio.run(user.principal(ACTOR))
+
+
+def require_write(principal: Principal) -> None:
+    """Make sure that the local user may write. Raises InvalidArgument for a viewer."""
+    if reason := principal.viewer_reason:
+        raise InvalidArgument(
+            reason,
+            hint="`rolltop workspace invite NAME EMAIL --role editor` lets a member write.",
+        )
 
 
 def call_tool(

@@ -48,6 +48,7 @@ def run(arguments: Namespace) -> int:
             users.record_export(context, arguments, path)
             options.print_line(line)
             return 0
+        local_context.require_write(scope)
         return _import(context, scope, path)
 
 

@@ -69,6 +69,8 @@ def run(arguments: Namespace) -> int:
 
         async def call_command() -> int:
             scope = await user.principal(local_context.ACTOR)
+            if arguments.command != "notes status" and not getattr(arguments, "dry_run", False):
+                local_context.require_write(scope)
             return await work[arguments.command](context, scope, arguments)
 
         return asyncio.run(call_command())

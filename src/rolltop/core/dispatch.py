@@ -36,23 +36,29 @@ _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
 class UnknownTool(LookupError):
     """No tool of that name is listed; `suggestion` names the closest that are, if any.
 
-    `exists` says that there is such a tool, which the settings or the caller's rights leave out.
+    `exists` says that there is such a tool, which the settings or the caller's rights leave out;
+    `denied` says why the caller may not use it, if that is known.
     """
 
-    def __init__(self, name: str, suggestion: str | None, *, exists: bool = False) -> None:
+    def __init__(
+        self, name: str, suggestion: str | None, *, exists: bool = False, denied: str = ""
+    ) -> None:
         super().__init__(name)
         self.name = name
         self.suggestion = suggestion
         self.exists = exists
+        self.denied = denied
 
     @property
     def message(self) -> str:
         """What to tell the caller."""
+        name = value_preview(self.name)
+        if self.denied:
+            return f"Tool {name} writes, and {self.denied}"
         if self.exists:
-            name = value_preview(self.name)
             return f"Tool {name} is not offered here: tools/list has those that are"
         guess = f"; did you mean {self.suggestion}?" if self.suggestion else ""
-        return f"Unknown tool {value_preview(self.name)}{guess}"
+        return f"Unknown tool {name}{guess}"
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,8 @@ class ToolRegistry:
             hints = {each.name: each.tool.search_hint for each in listed}
             alike = suggest_tools(name, known, hints)
             close = " or ".join(alike) or None
-        raise UnknownTool(name, close, exists=name in self._known_names)
+        denied = principal.viewer_reason if name in self._all_tools else ""
+        raise UnknownTool(name, close, exists=name in self._known_names, denied=denied)
 
     def _tools_for(self, principal: Principal) -> dict[str, RegisteredTool]:
         return self._all_tools if WRITE in principal.permissions else self._read_only_tools

@@ -90,6 +90,13 @@ class Principal:
         )
 
     @property
+    def viewer_reason(self) -> str:
+        """Why a viewer may not write, as it is told; empty for everybody else."""
+        if self.role != VIEWER:
+            return ""
+        return f"{self.member} is a viewer of this workspace, who may only read"
+
+    @property
     def can_end(self) -> bool:
         """Whether the right to call ends before the server does: it is not that of its one user."""
         return bool(self.token_id or self.expires_at or self.member_id)
