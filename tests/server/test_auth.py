@@ -242,6 +242,9 @@ def test_the_token_of_the_settings_is_required_and_is_the_default_users(
         {"http.bearer_token": "two words"},
         {"http.auth": "jwt"},
         {"http.auth": "jwt", "http.bearer_token": "s3cret"},
+        {"http.jwt_create_users": True},
+        {"http.oauth_audience": "https://desk.example/mcp"},
+        {"http.oauth_audience": "https://desk.example/mcp", "http.bearer_token": "s3cret"},
     ],
 )
 def test_authentication_that_is_not_set_up_is_no_start(

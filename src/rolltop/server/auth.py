@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from rolltop.core import accounts, identities, workspaces
     from rolltop.core.accounts import Access, AccessToken, User
+    from rolltop.core.settings import Settings
     from rolltop.server.identity import LocalUser
 else:
     accounts = lazy("rolltop.core.accounts")
@@ -75,7 +76,7 @@ class Authenticator:
         self.bearer_token: str = settings["http.bearer_token"].strip()
         """The token in the settings; empty for none."""
         self._required = settings["http.auth"] in {"token", "jwt"} or settings["http.require_token"]
-        self._needs_issuer: bool = settings["http.auth"] == "jwt"
+        self._needs_issuer = _issuer_setting(settings)
         self._database = app.database
         self._registry = app.registry
         self._project = app.project
@@ -108,7 +109,7 @@ class Authenticator:
             )
         if self._needs_issuer and self.issuer is None:
             raise InvalidConfig(
-                "http.auth: jwt, and no issuer is set",
+                f"{self._needs_issuer}, and no issuer is set",
                 hint="Set http.oauth_issuer and http.public_url.",
             )
         if self.bearer_token:
@@ -358,6 +359,15 @@ class Authenticator:
 def is_same_secret(given: str, own: str) -> bool:
     """Whether a text is the secret in a setting, which is none if it is empty."""
     return bool(own) and hmac.compare_digest(given.encode("utf-8", "replace"), own.encode())
+
+
+def _issuer_setting(settings: Settings) -> str:
+    """Return the setting that is about an issuer's tokens, with its value; empty for none."""
+    if settings["http.auth"] == "jwt":
+        return "http.auth: jwt"
+    if audience := settings["http.oauth_audience"].strip():
+        return f"http.oauth_audience: {audience}"
+    return "http.jwt_create_users: on" if settings["http.jwt_create_users"] else ""
 
 
 def _workspace(headers: Headers) -> str:
