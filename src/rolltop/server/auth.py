@@ -188,6 +188,8 @@ class Authenticator:
             return None
         if self._has_tool(name, caller):
             return None
+        if reason := caller.viewer_reason:
+            return _forbidden(reason)
         return AuthFailure(
             403, _READ_ONLY, self._challenge("insufficient_scope", _READ_ONLY, scope=WRITE)
         )
@@ -215,7 +217,7 @@ class Authenticator:
         named = _workspace(headers)
         if named in {"", self._workspace}:
             return None
-        return AuthFailure(403, _WORKSPACE_NEEDS_TOKEN, "Bearer")
+        return _forbidden(_WORKSPACE_NEEDS_TOKEN)
 
     async def find_access(self, plain: str, address: str, workspace: str = "") -> Access | None:
         """Return what the token opens; None if it is unknown, expired or revoked.
@@ -253,7 +255,7 @@ class Authenticator:
         try:
             access = await self.find_access(plain, address, workspace)
         except NotFound:
-            return self._forbidden(_FOREIGN_WORKSPACE, accounts.hash_token(plain))
+            return _forbidden(_FOREIGN_WORKSPACE, accounts.hash_token(plain))
         if access is None:
             return self._invalid()
         return self.token_principal(access, actor=access.token.name)
@@ -261,9 +263,6 @@ class Authenticator:
     def _invalid(self, caller: str = "") -> AuthFailure:
         challenge = self._challenge("invalid_token", _INVALID_CREDENTIAL)
         return AuthFailure(401, _INVALID_CREDENTIAL, challenge, caller)
-
-    def _forbidden(self, message: str, caller: str) -> AuthFailure:
-        return AuthFailure(403, message, self._challenge("insufficient_scope"), caller)
 
     async def _find_subject(
         self, issuer: TokenIssuer, token: str, address: str, workspace: str
@@ -274,10 +273,11 @@ class Authenticator:
             return claims
         rights = {READ, WRITE} if WRITE in claims.scopes else claims.scopes & {READ}
         if not rights:
-            return self._forbidden(_NO_SCOPE, claims.caller)
+            challenge = self._challenge("insufficient_scope")
+            return AuthFailure(403, _NO_SCOPE, challenge, claims.caller)
         user = await self._find_user(claims)
         if user is None:
-            return self._forbidden(_UNKNOWN_SUBJECT, claims.caller)
+            return _forbidden(_UNKNOWN_SUBJECT, claims.caller)
         principal = Principal.for_user(
             user.id, actor=claims.client, permissions=frozenset(rights), project=self._project
         )
@@ -289,7 +289,7 @@ class Authenticator:
                 SYSTEM, workspaces.find_membership, user.id, workspace
             )
         except NotFound:
-            return self._forbidden(_FOREIGN_WORKSPACE, user.id)
+            return _forbidden(_FOREIGN_WORKSPACE, user.id)
         return principal.in_workspace(found.workspace_id, user.email, found.role)
 
     async def _verify(
@@ -354,6 +354,14 @@ class Authenticator:
             await self._database.write(SYSTEM, accounts.touch_token, token_id)
         except Unavailable:
             logging.event("a token's use was not noted", level="warn")
+
+
+def _forbidden(message: str, caller: str = "") -> AuthFailure:
+    """Return a refusal that no other token of the caller's would change: no error code, no scope.
+
+    To `insufficient_scope` clients answer with a whole login.
+    """
+    return AuthFailure(403, message, "Bearer", caller)
 
 
 def is_same_secret(given: str, own: str) -> bool:
