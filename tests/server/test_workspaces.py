@@ -9,12 +9,20 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from mcp_types import INVALID_PARAMS
 
 from rolltop.core import accounts, workspaces
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import InvalidConfig
 from tests.server.apps import make_app
-from tests.server.processes import MODERN, PATIENCE, HttpServer, rpc_request, sse_or_json
+from tests.server.processes import (
+    MODERN,
+    PATIENCE,
+    HttpServer,
+    StdioServer,
+    rpc_request,
+    sse_or_json,
+)
 from tests.server.test_auth import Accounts
 
 if TYPE_CHECKING:
@@ -30,11 +38,15 @@ class Team:
         self.ids = {name: self.store.user(f"{name}@example.org") for name in ("ann", "ben", "eve")}
         self.space = self._write(workspaces.create_workspace, "harbour", self.ids["ann"]).id
         for name, role in (("ben", "editor"), ("eve", "viewer")):
-            self._write(workspaces.set_member, self.space, self.ids[name], role)
+            self.join(name, role)
         self.tokens = {
             name: self.store.token(user, "laptop", workspace_names=["harbour"])[0]
             for name, user in self.ids.items()
         }
+
+    def join(self, name: str, role: str) -> None:
+        """Let a user into the workspace, or change the role there."""
+        self._write(workspaces.set_member, self.space, self.ids[name], role)
 
     def leave(self, name: str) -> None:
         """Take a user out of the workspace."""
@@ -95,8 +107,9 @@ def test_a_request_names_one_of_its_tokens_workspaces(tmp_path: Path, team: Team
             assert ask(server, token, "note_list", named)[0] == 403
 
 
-def test_without_a_token_a_workspace_cannot_be_named(tmp_path: Path) -> None:
-    with HttpServer(tmp_path) as server:
+@pytest.mark.parametrize("auth", ["auto", "off"])
+def test_without_a_token_a_workspace_cannot_be_named(tmp_path: Path, auth: str) -> None:
+    with HttpServer(tmp_path, http__auth=auth) as server:
         assert ask(server, "", "note_list", "harbour")[0] == 403
         assert ask(server, "", "note_list")[0] == 200
 
@@ -174,6 +187,39 @@ def test_a_local_server_works_in_the_workspace_of_the_settings(tmp_path: Path, t
     with HttpServer(tmp_path) as server:
         found = ask(server, team.tokens["eve"], "note_list")[1]["items"]
         assert [note["title_prev"] for note in found] == ["# Tides"]
+
+
+def test_a_viewers_write_is_refused_by_the_role_and_asks_for_no_other_token(
+    tmp_path: Path, team: Team
+) -> None:
+    params = {"name": "note_save", "arguments": {"text": "mine"}}
+    body, headers = rpc_request("tools/call", params, era=MODERN)
+    headers["authorization"] = f"Bearer {team.tokens['eve']}"
+    with HttpServer(tmp_path) as server:
+        status, told, said = server.ask("POST", "/mcp", body, headers)
+        assert (status, told["www-authenticate"]) == (403, "Bearer")
+        assert b"eve@example.org is a viewer of this workspace" in said
+        headers["rolltop-workspace"] = "elsewhere"
+        status, told, _ = server.ask("POST", "/mcp", body, headers)
+        assert (status, told["www-authenticate"]) == (403, "Bearer")
+
+
+def test_a_local_viewer_is_shown_reading_tools_and_told_why_no_others(
+    tmp_path: Path, team: Team
+) -> None:
+    with StdioServer(tmp_path, user="eve@example.org", workspace="harbour") as server:
+        server.initialize()
+        listed = server.request("tools/list")["result"]["tools"]
+        assert {"note_list", "note_manage"} <= {tool["name"] for tool in listed}
+        assert "note_save" not in {tool["name"] for tool in listed}
+        asked = {"name": "note_save", "arguments": {"text": "mine"}}
+        refused = server.request("tools/call", asked)["error"]
+        assert refused["code"] == INVALID_PARAMS
+        assert "eve@example.org is a viewer of this workspace" in refused["message"]
+        team.join("eve", "editor")
+        while "result" not in server.request("tools/call", asked):
+            pass  # whom the settings name is remembered for a second
+        assert server.request("tools/list")["result"]["tools"] == listed
 
 
 @pytest.mark.usefixtures("team")

@@ -47,7 +47,7 @@ def build_server_app(
         return caller or await user.principal(hosts.client_name(context), needed=needed)
 
     watchers = Subscriptions(context, identify)
-    server = mcp_server.build_server(context, identify, watchers, http=http)
+    server = mcp_server.build_server(context, identify, user, watchers, http=http)
     return ServerApp(context, server, user, watchers)
 
 

@@ -52,6 +52,8 @@ class LocalUser:
         self._membership: Membership | None = None
         """Of a shared workspace; None in the user's own."""
         self._asked_at = 0.0
+        self.at_start = Principal.for_user("")
+        """For whom the tools are listed, as they were allowed when the server started."""
 
     def check(self) -> None:
         """Make sure that the user and the workspace the settings name exist; opens the store then.
@@ -75,6 +77,7 @@ class LocalUser:
                 hint=f"`rolltop user add {email}` adds one.",
             )
         self._remember(*found)
+        self.at_start = self._as_known("")
 
     async def principal(self, actor: str, *, needed: bool = True) -> Principal:
         """Return the local user's scope; the default user is made the first time.
@@ -89,6 +92,9 @@ class LocalUser:
             with suppress(Unavailable, TimeoutError):
                 async with asyncio.timeout(_LOOKUP_TIMEOUT):
                     self._remember(*await self._find())
+        return self._as_known(actor)
+
+    def _as_known(self, actor: str) -> Principal:
         principal = Principal.for_user(
             self._id,
             actor=actor,

@@ -55,7 +55,7 @@ from rolltop.server.error_middleware import (
     restore_params,
     to_mcp_error,
 )
-from rolltop.server.identity import PrincipalResolver
+from rolltop.server.identity import LocalUser, PrincipalResolver
 from rolltop.server.progress_reporter import ProgressReporter
 from rolltop.server.prompts import PromptHandlers
 from rolltop.server.resources import ResourceHandlers
@@ -76,12 +76,17 @@ _LAST_INSTRUCTIONS: Final = (
 
 
 def build_server(
-    app: AppContext, identify: PrincipalResolver, subscriptions: Subscriptions, *, http: bool
+    app: AppContext,
+    identify: PrincipalResolver,
+    user: LocalUser,
+    subscriptions: Subscriptions,
+    *,
+    http: bool,
 ) -> Server[Any]:
     """Build the SDK's server of the context's tools, resources and prompts.
 
-    `identify(context)` answers whose a request is. Over HTTP the legacy era has no channel
-    for changes, so only stdio offers its subscriptions.
+    `identify(context)` answers whose a request is, `user` is who needs no token. Over HTTP the
+    legacy era has no channel for changes, so only stdio offers its subscriptions.
     """
     server = _StaticListServer(
         "rolltop",
@@ -96,7 +101,7 @@ def build_server(
     roots = ClientRoots(app, http=http)
     skill = SkillHandlers() if app.registry.has_tools(skill_file.TOOLS) else None
     resources = ResourceHandlers(app, identify, roots, skill)
-    tools = _ToolHandlers(app, identify, roots, has_views=bool(resources.views))
+    tools = _ToolHandlers(app, identify, user, roots, has_views=bool(resources.views))
     routes: list[Route] = [
         ("tools/list", PaginatedRequestParams, tools.list),
         (LISTEN, SubscriptionsListenRequestParams, subscriptions.listen),
@@ -138,6 +143,7 @@ class _ToolHandlers:
         self,
         app: AppContext,
         identify: PrincipalResolver,
+        user: LocalUser,
         client_roots: ClientRoots,
         *,
         has_views: bool,
@@ -145,6 +151,7 @@ class _ToolHandlers:
         self._app = app
         self._has_views = has_views
         self._identify = identify
+        self._user = user
         self._client_roots = client_roots
         self._output_mode: str = app.settings["output"]
         self._descriptions: dict[tuple[frozenset[str], bool], ListToolsResult] = {}
@@ -154,7 +161,7 @@ class _ToolHandlers:
     ) -> ListToolsResult:
         """Return all tools this caller may use, on one page and always in the same order."""
         refuse_cursor(params)
-        scope = token_principal(context) or Principal.for_user("")
+        scope = token_principal(context) or self._user.at_start
         with_views = self._has_views and views.are_shown(context)
         key = scope.permissions, with_views
         if key not in self._descriptions:
