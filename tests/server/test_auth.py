@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -282,21 +283,41 @@ def test_no_token_ever_reaches_the_log(tmp_path: Path, store: Accounts) -> None:
     assert "swordfish" not in log
 
 
+def listen(server: HttpServer, opened: ExitStack, token: str = "") -> http.client.HTTPResponse:
+    """Return a stream of changes that has been acknowledged."""
+    params = {"notifications": {"resourceSubscriptions": ["rolltop://thing/one"]}}
+    body, headers = rpc_request("subscriptions/listen", params, era=MODERN)
+    headers |= {"authorization": f"Bearer {token}"} if token else {}
+    connection = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+    opened.callback(connection.close)
+    connection.request("POST", "/mcp", body, headers)
+    stream = opened.enter_context(connection.getresponse())
+    assert b"acknowledged" in stream.readline() + stream.readline()
+    return stream
+
+
+def test_streams_and_waiting_calls_without_a_token_end_when_one_is_needed(
+    tmp_path: Path, store: Accounts
+) -> None:
+    wait = 50
+    with HttpServer(tmp_path) as server, ExitStack() as opened, ThreadPoolExecutor(1) as pool:
+        stream = listen(server, opened)
+        waiting = pool.submit(server.call, "desk_changes", since="0", wait_seconds=wait)
+        while b"rolltop_calls_in_flight 1.0" not in server.ask("GET", "/metrics")[2]:
+            pass
+        store.token(store.user("ada@example.org"))
+        assert b"complete" in stream.read()
+        assert not waiting.result(wait - 10)["isError"]
+        assert status(server, authorization=None) == 401
+
+
 @pytest.mark.parametrize("how", ["revoked", "deleted"])
 def test_the_stream_of_a_revoked_token_ends(tmp_path: Path, store: Accounts, how: str) -> None:
     user = store.user("ada@example.org")
     plain, token_id = store.token(user)
     kept, _ = store.token(store.user("bob@example.org"))
-    params = {"notifications": {"resourceSubscriptions": ["rolltop://thing/one"]}}
     with HttpServer(tmp_path) as server, ExitStack() as opened:
-        streams: list[http.client.HTTPResponse] = []
-        for token in (plain, kept):
-            body, headers = rpc_request("subscriptions/listen", params, era=MODERN)
-            connection = http.client.HTTPConnection(server.host, timeout=PATIENCE)
-            opened.callback(connection.close)
-            connection.request("POST", "/mcp", body, headers | {"authorization": f"Bearer {token}"})
-            streams.append(connection.getresponse())
-            assert b"acknowledged" in streams[-1].readline() + streams[-1].readline()
+        streams = [listen(server, opened, token) for token in (plain, kept)]
         if how == "revoked":
             store.database.write_sync(SYSTEM, accounts.revoke_token, user, token_id)
         else:
@@ -304,5 +325,3 @@ def test_the_stream_of_a_revoked_token_ends(tmp_path: Path, store: Accounts, how
         assert b"complete" in streams[0].read()
         server.call("announce", thing="one", era=MODERN, token=kept)
         assert b"acknowledged" not in streams[1].readline()
-        for stream in streams:
-            stream.close()

@@ -396,12 +396,14 @@ def find_allowed(tx: Tx, wanted: Collection[Principal]) -> set[Principal]:
     shared = select(m.member_id, m.workspace_id).where(m.member_id.in_(people))
     members: Sequence[Any] = tx.execute(shared).all()
     mine = {(row[0], row[1]) for row in members} | {(one, one) for one in people}
+    needs_token = has_any_token(tx)
     return {
         one
         for one in wanted
         if (not one.token_id or one.token_id in valid)
         and (one.actor_id, one.user_id) in mine
         and not 0 < one.expires_at < tx.now.timestamp()
+        and not (one.is_anonymous and needs_token)
     }
 
 

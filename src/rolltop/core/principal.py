@@ -56,6 +56,8 @@ class Principal:
     expires_at: float = 0.0
     """When the caller's right to call ends, in Unix seconds; 0 if the store says that."""
     role: str = OWNER
+    is_anonymous: bool = False
+    """Whether the caller may call only until the store holds a token."""
 
     @classmethod
     def for_user(

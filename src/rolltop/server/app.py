@@ -6,7 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from time import monotonic
@@ -39,12 +39,15 @@ def build_server_app(
     """Return the server of the settings' context, put together and not started."""
     context = build_context(settings, http=http, toolsets=toolsets)
     user = LocalUser(context)
+    is_guarded = http and settings["http.auth"] != "off"
 
     async def identify(
         context: ServerRequestContext[Any, Any], *, needed: bool = True
     ) -> Principal:
-        caller = mcp_server.token_principal(context)
-        return caller or await user.principal(hosts.client_name(context), needed=needed)
+        if caller := mcp_server.token_principal(context):
+            return caller
+        local = await user.principal(hosts.client_name(context), needed=needed)
+        return replace(local, is_anonymous=is_guarded)
 
     watchers = Subscriptions(context, identify)
     server = mcp_server.build_server(context, identify, user, watchers, http=http)

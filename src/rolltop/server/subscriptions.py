@@ -78,6 +78,10 @@ class _UserEventBus:
         return unsubscribe
 
 
+def _can_end(caller: Principal) -> bool:
+    return caller.can_end or caller.is_anonymous
+
+
 _Change = tuple[str, str]
 """An operation, and the address of what it changed."""
 
@@ -162,7 +166,7 @@ class Subscriptions:
             raise MCPError(INTERNAL_ERROR, text)
         stream = ListenHandler(_UserEventBus(self._users[user]))
         self._streams[stream] = scope
-        if scope.can_end and (self._check_task is None or self._check_task.done()):
+        if _can_end(scope) and (self._check_task is None or self._check_task.done()):
             self._check_task = asyncio.create_task(self._end_revoked())
         try:
             await self._follow(scope)
@@ -235,11 +239,12 @@ class Subscriptions:
             del self._followers[user]
 
     async def _end_revoked(self) -> None:
-        """End streams whose token is worth nothing any more, whichever process learned of it.
+        """End streams whose caller may not call any more, whichever process learned of it.
 
-        It was revoked, it has expired, or its user has left the workspace.
+        The token was revoked or has expired, its user has left the workspace, or there was none
+        and one is needed now.
         """
-        while scopes := {scope for scope in self._streams.values() if scope.can_end}:
+        while scopes := {scope for scope in self._streams.values() if _can_end(scope)}:
             await asyncio.sleep(_TOKEN_CHECK_INTERVAL)
             try:
                 allowed = await self._app.database.read(SYSTEM, accounts.find_allowed, scopes)
