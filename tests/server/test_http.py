@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import threading
@@ -347,6 +348,20 @@ def test_after_sigterm_calls_are_served_for_a_while_and_probes_hear_of_the_end(
         assert kept.sock
         assert kept.sock.recv(1) == b""  # so no proxy sends its next request there
         kept.close()
+
+
+def test_a_server_whose_disk_failed_a_write_is_not_ready(tmp_path: Path) -> None:
+    with HttpServer(tmp_path) as server:
+        assert not server.call("add_task", title="kept")["isError"]
+        assert server.ask("GET", "/ready")[0] == 200
+        for limit in (8192, resource.RLIM_INFINITY):
+            allowed = (limit, resource.RLIM_INFINITY)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, allowed)
+            assert server.call("add_task", title="lost")["isError"]
+            status, _, answer = server.ask("GET", "/ready")
+            reason = "The disk failed to keep what was written to the store."
+            assert (status, json.loads(answer)["reason"]) == (503, reason)
+        assert not server.call("list_tasks")["isError"]
 
 
 def is_listening(server: HttpServer) -> bool:

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 
 from rolltop.core import logging
-from rolltop.core.errors import IncompatibleStore, RateLimited, Unavailable
+from rolltop.core.errors import DiskError, IncompatibleStore, RateLimited, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import client_address, replay_body
@@ -179,6 +179,8 @@ class HttpApp:
         try:
             async with asyncio.timeout(_PING_TIMEOUT):
                 await self._desk.database.ping()
+        except DiskError as failure:
+            reason = reason or failure.message
         except (Unavailable, IncompatibleStore, TimeoutError):
             reason = reason or "the store is out of reach"
         if reason:

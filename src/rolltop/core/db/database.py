@@ -231,7 +231,7 @@ class Database:
     async def ping(self) -> None:
         """Return when the store answers.
 
-        Raises Unavailable or IncompatibleStore when it does not.
+        Raises Unavailable or IncompatibleStore when it does not, or has stopped taking writes.
         """
         future = self._thread_pool.submit(lambda: self._open_store().require_reachable())
         await asyncio.wrap_future(future)

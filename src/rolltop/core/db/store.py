@@ -126,7 +126,9 @@ class OpenStore:
         journal_writer.append_entries(tx)
 
     def require_reachable(self) -> None:
-        """Raise Unavailable when a statement cannot be answered."""
+        """Raise Unavailable when a statement cannot be answered, or no write is taken any more."""
+        if self._is_disk_failed:
+            raise disk_error()
         stored = "SELECT 1 FROM rolltop_versions"
         self.read(lambda connection: connection.exec_driver_sql(stored), None)
 
