@@ -123,6 +123,7 @@ def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site
         assert stranger.submit(form, token=f"rt_{number}").status == 401
     page = stranger.submit(form, token="rt_3")  # noqa: S106  # none
     assert (page.status, "Too many wrong tokens" in page.text) == (429, True)
+    assert int(page.headers["retry-after"]) > 0
     assert ann.get("/").status == 200
 
 

@@ -41,7 +41,9 @@ async def send_token(visit: Visit) -> Response:
     try:
         session = await visit.sessions.use_token(token, visit.address)
     except RateLimited as failure:
-        return await show_login(visit, f"{failure.message}. {failure.hint}", 429)
+        response = await show_login(visit, f"{failure.message}. {failure.hint}", 429)
+        response.headers["retry-after"] = str(failure.retry_after)
+        return response
     if session is None:
         return await show_login(visit, "The token is unknown, expired or revoked.")
     visit.begin_session(session)
