@@ -64,6 +64,16 @@ def test_errors_are_counted_by_code_and_pads_as_the_store_holds_them(tmp_path: P
         assert held["rolltop_uptime_seconds",] > 0
 
 
+def test_calls_that_never_came_to_their_tool_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    url = "postgresql://nobody@127.0.0.1:1/nowhere?connect_timeout=1"
+    with HttpServer(tmp_path, database_url=url, http__auth="off") as server:
+        assert server.call("list_tasks")["structuredContent"]["code"] == "UNAVAILABLE"
+        held = samples(server)
+        assert held["rolltop_calls_total", "UNAVAILABLE", "list_tasks"] == 1
+        assert held["rolltop_errors_total", "UNAVAILABLE", "list_tasks"] == 1
+
+
 def test_the_journal_and_the_indexes_are_measured(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()

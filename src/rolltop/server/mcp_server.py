@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any, Final
 
 from mcp import MCPError
@@ -187,7 +188,7 @@ class _ToolHandlers:
     async def _answer(
         self, context: Context, params: CallToolRequestParams, progress: ProgressReporter
     ) -> Answer:
-        identifier = request_id(context)
+        identifier, started = request_id(context), perf_counter()
         offer = self._app.registry.find(
             params.name, token_principal(context) or Principal.for_user("")
         )
@@ -196,9 +197,10 @@ class _ToolHandlers:
             if offer.toolset.reads_roots:
                 await self._client_roots.resolve(context)
         except RolltopError as failure:
-            return self._refuse_call(context, offer, failure)
+            return self._refuse_call(context, offer, failure, started)
         except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference
-            return self._refuse_call(context, offer, internal_error(failure, identifier))
+            failure = internal_error(failure, identifier)
+            return self._refuse_call(context, offer, failure, started)
         return await dispatch(
             self._app,
             params.name,
@@ -210,11 +212,17 @@ class _ToolHandlers:
         )
 
     def _refuse_call(
-        self, context: Context, registered: RegisteredTool, failure: RolltopError
+        self,
+        context: Context,
+        registered: RegisteredTool,
+        failure: RolltopError,
+        started: float,
     ) -> Answer:
         """Return the answer of a call that failed before anybody knew whose it is; log it."""
         answer = error_answer(self._app, registered.toolset, failure)
         code, reason = answer.code or "", failure.log_reason
+        for observe in self._app.call_observers:
+            observe(registered.tool.name, code, perf_counter() - started)
         _log_failed_call(context, tool=registered.tool.name, code=code, reason=reason)
         return answer
 
