@@ -103,6 +103,8 @@ async def hold_interpreter(call: CallContext) -> dict[str, Any]:
 
 
 async def _read(call: CallContext, name: str) -> str:
+    if name == "waiting":
+        await asyncio.Event().wait()
     if name == "fault":
         raise RuntimeError("the password is swordfish")
     if name == "missing":

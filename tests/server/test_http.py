@@ -321,10 +321,16 @@ def test_it_ends_in_time_with_a_stuck_thread(tmp_path: Path, number: signal.Sign
         stuck.close()
 
 
-def in_flight(server: HttpServer, era: str) -> http.client.HTTPConnection:
-    """Return the connection of a call that waits for its end, and has come to the server."""
+WAITING_CALL = ("tools/call", {"name": "wait_for_cancel"})
+WAITING_READ = ("resources/read", {"uri": "rolltop://thing/waiting"})
+
+
+def in_flight(
+    server: HttpServer, era: str, request: tuple[str, dict[str, str]] = WAITING_CALL
+) -> http.client.HTTPConnection:
+    """Return the connection of a request that waits for its end, and has come to the server."""
     server.call("who_am_i")
-    body, headers = rpc_request("tools/call", {"name": "wait_for_cancel"}, era=era)
+    body, headers = rpc_request(*request, era=era)
     waiting = http.client.HTTPConnection(server.host, timeout=PATIENCE)
     waiting.request("POST", "/mcp", body, headers)
     server.ask("GET", "/health")
@@ -416,15 +422,34 @@ def test_calls_that_come_with_the_signal_are_answered(tmp_path: Path) -> None:
         assert server.ends() == 0
 
 
-def test_a_call_that_is_not_done_when_the_server_must_end_is_told_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_", [WAITING_CALL, WAITING_READ])
+def test_what_is_not_done_when_the_server_must_end_is_told_so(
+    tmp_path: Path, request_: tuple[str, dict[str, str]]
+) -> None:
     with ClockedHttpServer(tmp_path, http__shutdown_timeout="1h") as server:
-        waiting = in_flight(server, LEGACY)
+        waiting = in_flight(server, LEGACY, request_)
         server.process.send_signal(signal.SIGTERM)
         server.let_time_pass()
         response = waiting.getresponse()
         assert "UNAVAILABLE" in response.read().decode()
         assert server.ends() == 0
         waiting.close()
+
+
+def test_it_ends_in_time_while_a_thread_holds_the_interpreter(tmp_path: Path) -> None:
+    limits = {
+        "rolltop.server.http:_EXIT_LIMIT": 0.2,
+        "rolltop.server.http:_ACCEPT_GRACE": LONG,
+        "rolltop.server.http:_FIRST_REQUEST_TIMEOUT": LONG,
+    }
+    with HttpServer(tmp_path, limits, http__shutdown_timeout="1s") as server:
+        body, headers = rpc_request("tools/call", {"name": "hold_interpreter"}, era=LEGACY)
+        held = http.client.HTTPConnection(server.host, timeout=PATIENCE)
+        held.request("POST", "/mcp", body, headers)
+        server.stderr.until("held")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ends() == -signal.SIGKILL
+        held.close()
 
 
 def test_a_request_whose_body_does_not_come_is_refused_at_once_when_the_server_stops(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Generator
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from keyword import iskeyword
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
 from rolltop.core import logging
+from rolltop.core.errors import DeadlineExceeded, ShuttingDown
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.thread_pool import FairTurns, Pool, ThreadPool
 
@@ -108,6 +109,27 @@ class AppContext:
         for deadline in self.call_deadlines:
             with suppress(RuntimeError):  # it has passed already
                 deadline.reschedule(now)
+
+    @asynccontextmanager
+    async def deadline(self, name: str, hint: str) -> AsyncGenerator[None]:
+        """Break off what is inside, a call of that name, when `call_timeout` or the server ends.
+
+        Raises DeadlineExceeded, with the hint, or ShuttingDown.
+        """
+        allowed = self.settings["call_timeout"]
+        deadline = asyncio.timeout(allowed)
+        self.call_deadlines.add(deadline)
+        try:
+            async with deadline:
+                yield
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            if self.is_stopping:
+                raise ShuttingDown(has_started=True) from None
+            raise DeadlineExceeded(f"{name} passed its limit of {allowed:g} s", hint=hint) from None
+        finally:
+            self.call_deadlines.discard(deadline)
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread that holds no transaction."""

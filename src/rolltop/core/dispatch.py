@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +15,6 @@ from rolltop.core.argument_names import suggest_name, suggest_tools
 from rolltop.core.arguments import Parameters, value_preview
 from rolltop.core.context import AppContext, CallContext, ProgressCallback, ignore_progress
 from rolltop.core.errors import (
-    DeadlineExceeded,
     IncompatibleStore,
     InvalidArgument,
     InvalidConfig,
@@ -444,25 +442,10 @@ async def _run_tool(
     name = registered.tool.name
     caller = principal if registered.is_read_only else principal.during(name)
     call = CallContext(app, caller, name, limit, checked.pop("cursor", None), report, most)
-    allowed = app.settings["call_timeout"]
-    deadline = asyncio.timeout(allowed)
-    app.call_deadlines.add(deadline)
-    try:
-        async with deadline:
-            result = await call.run(registered.tool.function, checked)
-    except TimeoutError:
-        if not deadline.expired():
-            raise
-        if app.is_stopping:
-            raise ShuttingDown(has_started=True) from None
-        raise DeadlineExceeded(
-            f"{registered.name} passed its limit of {allowed:g} s",
-            hint="Ask for less, or call again."
-            if registered.tool.is_read_only
-            else "Ask for less, or read back what a write may already have kept.",
-        ) from None
-    finally:
-        app.call_deadlines.discard(deadline)
+    after = "read back what a write may already have kept"
+    hint = f"Ask for less, or {'call again' if registered.tool.is_read_only else after}."
+    async with app.deadline(registered.name, hint):
+        result = await call.run(registered.tool.function, checked)
     return _fit_result(app, result, registered, given, (limit, most))
 
 

@@ -191,7 +191,7 @@ async def _serve(
     settings = app.context.settings
     grace: float = settings["http.shutdown_timeout"]
     drain: float = settings["http.drain_seconds"]
-    ending = Shutdown(drain + _FIRST_REQUEST_TIMEOUT + _ACCEPT_GRACE + grace + _EXIT_LIMIT)
+    ending = Shutdown(drain + grace + _EXIT_LIMIT)
     ending.install_signal_handlers()
     app.on_unusable_store = lambda code: ending.request("the store is refused", code)
     # The routes have bounded the body already, and the gate has checked where it came from.
@@ -220,6 +220,8 @@ async def _serve(
         web.close_idle()
         if ending.reason == "SIGTERM":  # whoever presses Ctrl-C has no proxy that must notice
             await asyncio.sleep(drain)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + grace
         await web.stop_listening(listening)
         app.close_streams(refuse=False)
         routes.close_streams()
@@ -227,7 +229,7 @@ async def _serve(
             async with asyncio.timeout(_ACCEPT_GRACE):
                 await routes.wait_idle()
         routes.refuse_new()
-        await app.drain_calls(routes.wait_idle, grace)
+        await app.drain_calls(routes.wait_idle, max(0.0, end - loop.time()))
         web.should_exit = True
         await asyncio.wait({serving}, timeout=_CLOSE_CONNECTIONS_TIMEOUT + 0.3)
     await app.close(_CLOSE_STORE_TIMEOUT)

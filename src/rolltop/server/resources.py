@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from contextlib import contextmanager
 from pathlib import PurePosixPath
@@ -32,7 +31,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from rolltop.core import logging, token_counter
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import CallContext
-from rolltop.core.errors import DeadlineExceeded, InvalidArgument, NotFound, RolltopError
+from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.tools import ResourceContents
 from rolltop.server import hosts, skills, views
 from rolltop.server.error_middleware import (
@@ -238,17 +237,8 @@ class ResourceHandlers:
         return CallContext(self._desk, scope, _logged_name(reference), limit, max_budget=limit)
 
     async def _with_deadline(self, work: Awaitable[T]) -> T:
-        allowed = self._desk.settings["call_timeout"]
-        deadline = asyncio.timeout(allowed)
-        try:
-            async with deadline:
-                return await work
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            raise DeadlineExceeded(
-                f"Reading passed its limit of {allowed:g} s", hint="Try again, or use a tool."
-            ) from None
+        async with self._desk.deadline("Reading", "Try again, or use a tool."):
+            return await work
 
 
 def _logged_name(reference: ResourceTemplate) -> str:
