@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rolltop.core import accounts, audit, logging
+from rolltop.core import accounts, audit, logging, workspaces
 from rolltop.core.db import SYSTEM
 from tests.web.visitor import HOST, Site, Visitor
 
@@ -160,6 +160,26 @@ def test_a_link_is_worth_nothing_where_a_token_is_needed(make_site: Callable[...
         assert "Token" in visitor.get("/").text
     own = make_site(trusts_links=True)  # as `rolltop open` serves
     assert Visitor(own).log_in().status == 200
+
+
+def test_a_link_to_a_workspace_is_its_makers_and_of_use_there_alone(
+    make_site: Callable[..., Site],
+) -> None:
+    ann, bob = "ann@example.org", "bob@example.org"
+    database = make_site().app.database
+    ids = [database.write_sync(SYSTEM, accounts.add_user, email).id for email in (ann, bob)]
+    space = database.write_sync(SYSTEM, workspaces.create_workspace, "harbour", ids[0]).id
+    database.write_sync(SYSTEM, workspaces.set_member, space, ids[1], "editor")
+    own, shared = make_site(user=ann), make_site(user=ann, workspace="harbour")
+    link, visitor = shared.link(), Visitor(shared)
+    assert [Visitor(own).get(link).status, visitor.get(own.link()).status] == [401, 401]
+    assert visitor.get(link).status == 200, "it was not used up"
+    (entered,) = database.read_sync(SYSTEM, audit.list_events, 1)
+    assert (entered.actor, entered.action) == (ann, "login")
+    shared.agent(space)("add_task", title="buoys")
+    assert "buoys" in visitor.get("/").text
+    visitor.site = make_site(user=bob, workspace="harbour")
+    assert "buoys" not in visitor.get("/").text
 
 
 def test_the_token_in_the_settings_lets_in_until_it_is_changed(

@@ -98,5 +98,6 @@ def _on_loopback(settings: Settings) -> Settings:
 
 def _create_link(settings: Settings) -> str:
     with local_context.open_context(settings) as context:
-        user_id = local_context.local_principal(context).user_id
-        return context.database.write_sync(db.SYSTEM, page_sessions.create_link, user_id)
+        local = local_context.local_principal(context)
+        given = local.actor_id, local.workspace_id
+        return context.database.write_sync(db.SYSTEM, page_sessions.create_link, *given)

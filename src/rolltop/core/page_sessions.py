@@ -31,9 +31,12 @@ _SECRET_BYTES: Final = 32
 _c: Final = page_sessions.c
 
 
-def create_link(tx: Tx, user_id: str) -> str:
-    """Return the secret of a link that lets its holder in once, as the user."""
-    return _add(tx, user_id, None, is_link=True)
+def create_link(tx: Tx, user_id: str, workspace_id: str = "") -> str:
+    """Return the secret of a link that lets its holder in once, as the user.
+
+    It is of use where `use_link` is given the same shared workspace.
+    """
+    return _add(tx, user_id, None, guard=workspace_id, is_link=True)
 
 
 def open_session(tx: Tx, user_id: str, token_id: str | None = None, *, guard: str = "") -> str:
@@ -45,10 +48,10 @@ def open_session(tx: Tx, user_id: str, token_id: str | None = None, *, guard: st
     return _add(tx, user_id, token_id, guard=guard)
 
 
-def use_link(tx: Tx, secret: str) -> str | None:
+def use_link(tx: Tx, secret: str, workspace_id: str = "") -> str | None:
     """Return whose the link is and make it worthless; None if it is used, expired or unknown."""
     used = delete(page_sessions).where(
-        _c.secret_hash == hash_token(secret), _c.is_link, _c.expires_at > tx.now
+        _c.secret_hash == hash_token(secret + workspace_id), _c.is_link, _c.expires_at > tx.now
     )
     return tx.execute(used.returning(_c.user_id)).scalar_one_or_none()
 

@@ -108,6 +108,11 @@ class Principal:
         """The id of the user who calls."""
         return self.member_id or self.user_id
 
+    @property
+    def workspace_id(self) -> str:
+        """The id of the shared workspace; empty in a user's own."""
+        return self.user_id if self.member_id else ""
+
     def during(self, tool: str) -> Principal:
         """Return the principal of one call of a tool, which is an operation."""
         operation = uuid.UUID(bytes=os.urandom(16), version=4)

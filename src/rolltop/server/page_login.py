@@ -56,14 +56,16 @@ class PageLogin:
 
     async def create_link(self) -> str:
         """Return the secret of a link that lets the local user in, once."""
-        user_id = (await self._user.principal(ACTOR)).user_id
-        return await self._database.write(SYSTEM, page_sessions.create_link, user_id)
+        local = await self._user.principal(ACTOR)
+        given = local.actor_id, local.workspace_id
+        return await self._database.write(SYSTEM, page_sessions.create_link, *given)
 
     async def use_link(self, link: str, address: str) -> str | None:
         """Return the secret of the session that the link begins; None if it is worth nothing."""
         user_id = None
         if await self.takes_links():
-            user_id = await self._database.write(SYSTEM, page_sessions.use_link, link)
+            here = (await self._user.principal(ACTOR)).workspace_id
+            user_id = await self._database.write(SYSTEM, page_sessions.use_link, link, here)
         if not user_id:
             logging.event("login refused", level="warn", by="link", address=address)
         return user_id and await self._open(user_id, address)
@@ -74,7 +76,7 @@ class PageLogin:
         Raises RateLimited if too many wrong ones came from the address.
         """
         if self._authentication.is_bearer_token(token):
-            return await self._open((await self._user.principal(ACTOR)).user_id, address)
+            return await self._open((await self._user.principal(ACTOR)).actor_id, address)
         found = None
         try:
             with suppress(NotFound):
@@ -105,7 +107,7 @@ class PageLogin:
         if not self._bearer_token and not await self.takes_links():
             return None
         local = await self._user.principal(ACTOR)
-        if local.user_id != user_id:  # the settings have named another since
+        if local.actor_id != user_id:  # the settings have named another since
             if not await self._database.read(SYSTEM, accounts.find_user_by_id, user_id):
                 return None
             local = Principal.for_user(user_id, actor=ACTOR, project=self._app.project)
