@@ -58,6 +58,10 @@ PADS: Final[tuple[Call, ...]] = (
     ("scratch_delete", {"scratch_id": TRASHED}),
     ("scratch_namespace", {"action": "create", "namespace": "empty"}),
 )
+NOTES: Final[tuple[Call, ...]] = (
+    ("note_save", {"text": "Shelf\nA walrus and Żółć 😀", "tags": ["größe"]}),
+    ("note_save", {"text": " ".join(f"w{n}" for n in range(100))}),
+)
 QUESTIONS: Final[tuple[Call, ...]] = (
     ("list_tasks", {"status": "all"}),
     ("scratch_read", {"scratch_id": PAD}),
@@ -66,13 +70,14 @@ QUESTIONS: Final[tuple[Call, ...]] = (
     ("scratch_restore", {}),
     ("scratch_namespace", {"action": "list"}),
     ("scratch_search", {"query": "walrus", "mode": "words"}),
+    ("note_list", {"q": "walrus"}),
 )
 
 
 def fill(database: Database) -> None:
     """Put something into every part of the store that has a writing tool."""
     desk, scope = _default(database)
-    for name, arguments in (*FILLING, *PADS):
+    for name, arguments in (*FILLING, *PADS, *NOTES):
         _data(desk, scope, name, arguments)
     (task, *_others) = _data(desk, scope, "list_tasks", {})
     _data(desk, scope, "complete_task", {"task_id": task["task_id"]})
