@@ -1,7 +1,7 @@
 """Write every branch's scripts from its revisions: `python -m tests.schema_scripts`.
 
-The revisions run on an empty store of each kind, and what they run is kept, beside them, as
-`<head>.<kind>.sql`. A new store is made from these scripts without Alembic.
+They run on an empty store of each kind, after the script that a branch begins with, and what runs
+is kept, beside them, as `<head>.<kind>.sql`. New stores are made from these without Alembic.
 """
 
 from __future__ import annotations
@@ -39,18 +39,23 @@ def scripts(connection: Connection) -> Iterator[tuple[MigrationBranch, str]]:
             return
         if values:
             raise ValueError(f"write the values into the statement: {statement}")
-        ran.append(EMPTY.sub("", statement.strip()))
+        ran.append(EMPTY.sub("", statement.removeprefix(schema_script.HEADER).strip()))
 
     event.listen(connection, "before_cursor_execute", keep)
     known = revisions.branches()
     for branch in known:
+        begin = _first_script(branch, connection.dialect.name)
+        if begin:
+            schema_script.create_branch(connection, branch, begin)
         migrator.upgrade(connection, known, branch, branch.head)
         yield branch, schema_script.render_script(ran)
         ran.clear()
 
 
-def without_script(_branch: MigrationBranch, _kind: str) -> None:
-    """Stand in for `script.statements`, so that new stores are made by the revisions."""
+def _first_script(branch: MigrationBranch, kind: str) -> str:
+    """Return the revision whose script a branch begins with; "" where its revisions do."""
+    first = (branch.folder / f"{min(branch.revisions)}.py").read_text(encoding="utf-8")
+    return "" if "def upgrade" in first else schema_script.scripted_revisions(branch, kind)[0]
 
 
 def write(url: str) -> None:
@@ -59,9 +64,11 @@ def write(url: str) -> None:
     with engine.begin() as connection:
         for branch, text in scripts(connection):
             kind = connection.dialect.name
-            for old in branch.folder.glob(f"*.{kind}.sql"):
-                old.unlink()
-            schema_script.script_path(branch, kind).write_text(text, encoding="utf-8")
+            for old in schema_script.scripted_revisions(branch, kind):
+                if old != _first_script(branch, kind):
+                    schema_script.script_path(branch, kind, old).unlink()
+            file = schema_script.script_path(branch, kind, branch.head)
+            file.write_text(text, encoding="utf-8")
 
 
 def main() -> None:

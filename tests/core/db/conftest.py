@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rolltop.core.db import revisions
+from tests.core.db.later_program import LaterProgram
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -18,3 +21,11 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     folder.mkdir(mode=0o700)
     shutil.copy(sqlite_template, folder / "desk.db")
     return f"sqlite:///{folder / 'desk.db'}"
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LaterProgram:
+    """Return the version of the program that opens stores from now on."""
+    program = LaterProgram(tmp_path / "later")
+    monkeypatch.setattr(revisions, "branches", lambda: program.branches)
+    return program

@@ -91,7 +91,7 @@ def test_the_copy_before_a_migration_is_encrypted_too(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "desk.db").touch()
     with closing(Driver(KEY).connect(folder / "desk.db")) as older:
-        older.executescript((STORES / "0.1.0-scratch" / "sqlite.sql").read_text("utf-8"))
+        older.executescript((STORES / "0.1.0" / "sqlite.sql").read_text("utf-8"))
     with opened(folder / "desk.db", KEY) as database:
         said = answers(database, {"scratch_search", "list_tasks"})
     assert len(said["scratch_search"]["hits"]) == 1

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
-import shutil
 from contextlib import closing
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -18,73 +16,23 @@ from sqlalchemy.exc import DBAPIError
 from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.accounts import add_user, create_token, list_tokens, list_users
-from rolltop.core.db import (
-    SYSTEM,
-    Tx,
-    migrator,
-    revisions,
-    schema_script,
-)
+from rolltop.core.db import SYSTEM, Tx, migrator, revisions
 from rolltop.core.db.schema import metadata
 from rolltop.core.errors import IncompatibleStore
-from tests.schema_scripts import without_script
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.core.db.later_program import LaterProgram
     from tests.databases import MakeDatabase
 
-PACKAGE: Final = Path(migrator.__file__).parents[2]
-_branches: Final = revisions.branches
-CORE_HEAD: Final = _branches()[0].head
+CORE_HEAD: Final = revisions.branches()[0].head
 # Full text and triggers are each database's own: what only one of them has is declared nowhere.
 OWN = (
     *("journal_pending", "ix_journal_pending"),
     *("search_words", "search_terms", "ix_search_texts_words"),
     *("search_whole_words", "ix_search_wholes_words", "ix_search_whole_parts_words", "words_of_"),
 )
-REVISION: Final = """
-from alembic import op
-import sqlalchemy as sa
-revision = "{revision}"
-down_revision = {down!r}
-branch_labels = {labels!r}
-depends_on = None
-
-def upgrade():
-    {body}
-"""
-
-
-class Program:
-    """A later version of the program: today's branches and what a test adds to them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for branch in revisions.branches():
-            relative = branch.folder.relative_to(PACKAGE)
-            shutil.copytree(branch.folder, folder / relative)
-
-    def add(self, owner: str, revision: str, body: str, down: str | None = None) -> None:
-        """Add a revision; without `down` it is the first of a toolset's new branch."""
-        place = self.folder / "toolsets" / owner / "migrations"
-        if owner == "core":
-            place = self.folder / "core" / "db" / "migrations"
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "__init__.py").write_text(f'HEAD = "{revision}"\n')
-        labels = None if down else (owner,)
-        source = REVISION.format(revision=revision, down=down, labels=labels, body=body)
-        (place / f"{revision}.py").write_text(source)
-
-    @property
-    def branches(self) -> tuple[revisions.MigrationBranch, ...]:
-        return _branches(self.folder)
-
-
-@pytest.fixture
-def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Return the version of the program that opens stores from now on."""
-    program = Program(tmp_path / "later")
-    monkeypatch.setattr(revisions, "branches", lambda: program.branches)
-    return program
 
 
 @pytest.fixture
@@ -93,12 +41,6 @@ def own_url(database_url: str, request: pytest.FixtureRequest) -> str:
     if database_url.startswith("sqlite"):
         return database_url
     return request.getfixturevalue("postgres_url")()
-
-
-@pytest.fixture
-def by_revisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let new stores be made by the revisions, as older ones are migrated."""
-    monkeypatch.setattr(schema_script, "script_statements", without_script)
 
 
 def tables(tx: Tx) -> set[str]:
@@ -127,7 +69,6 @@ def load_all_tables() -> None:
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index")
 @pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based")
-@pytest.mark.usefixtures("by_revisions")
 def test_the_migrated_schema_is_the_declared_one(
     empty_url: str, make_database: MakeDatabase
 ) -> None:
@@ -144,7 +85,6 @@ def test_the_migrated_schema_is_the_declared_one(
     assert make_database(empty_url).read_sync(SYSTEM, differences) == []
 
 
-@pytest.mark.usefixtures("by_revisions")
 def test_the_heads_said_are_the_heads_there_are(
     empty_url: str, make_database: MakeDatabase
 ) -> None:
@@ -175,7 +115,7 @@ def test_an_older_store_is_migrated_and_an_sqlite_store_copied_before(
     user = database.write_sync(SYSTEM, add_user, "ada@x")
     database.close()
     before = revisions.branches()
-    later: Program = request.getfixturevalue("later")
+    later: LaterProgram = request.getfixturevalue("later")
     later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
     database = make_database(own_url)
     assert database.read_sync(SYSTEM, list_users) == [user]
@@ -197,7 +137,7 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(
     user = database.write_sync(SYSTEM, add_user, "ada@x")
     before = database.read_sync(SYSTEM, tables), database.read_sync(SYSTEM, stored)
     database.close()
-    later: Program = request.getfixturevalue("later")
+    later: LaterProgram = request.getfixturevalue("later")
     later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
     later.add("extra", "extra_0002", 'op.execute("DELETE FROM users; broken")', down="extra_0001")
     with pytest.raises((DBAPIError, sqlite3.Warning)):
@@ -216,7 +156,7 @@ def test_a_table_that_is_made_anew_keeps_the_rows_that_refer_to_it(
     user = database.write_sync(SYSTEM, add_user, "ada@x")
     _plain, token = database.write_sync(SYSTEM, create_token, user.id, "laptop")
     database.close()
-    later: Program = request.getfixturevalue("later")
+    later: LaterProgram = request.getfixturevalue("later")
     body = (
         'copied = "always" if op.get_bind().dialect.name == "sqlite" else "never"\n'
         '    batch = op.batch_alter_table("users", recreate=copied)\n'
@@ -236,7 +176,7 @@ def test_a_migration_that_leaves_orphans_is_refused(
     user = database.write_sync(SYSTEM, add_user, "ada@x")
     database.write_sync(SYSTEM, create_token, user.id, "laptop")
     database.close()
-    later: Program = request.getfixturevalue("later")
+    later: LaterProgram = request.getfixturevalue("later")
     later.add("core", "core_9999", 'op.execute("DELETE FROM users")', down=CORE_HEAD)
     with pytest.raises(IncompatibleStore):
         make_database(sqlite_url)

@@ -20,7 +20,7 @@ from rolltop.core.principal import Principal
 from tests.compat.content import fill
 from tests.compat.dump import STORES
 from tests.compat.test_released_stores import load
-from tests.core.db.test_migrations import Program
+from tests.core.db.later_program import LaterProgram
 from tests.databases import connect_as_system
 from tests.desks import answer_of, make_desk
 from tests.forks import Forked
@@ -54,12 +54,12 @@ INSERT INTO job_leases SELECT id, 'sync', 7, 'walrus', 1e10 FROM users;
 INSERT INTO reader_outlines VALUES ('c', 1, '{}', now());
 INSERT INTO desk_links SELECT id, id, 'about', 's', 's', 't', 't', now() FROM users;
 INSERT INTO note_accounts SELECT id, 'a', true, NULL, '', 'ok', 0, 'NaN', 1e-300, '{}' FROM users;
-INSERT INTO notes SELECT row_number() OVER (), id, 'a', 'n', false, 0.1, 1e300, 1, NULL, 'local',
+INSERT INTO notes SELECT 100 + row_number() OVER (), id, 'a', 'n', false, 0.1, 1e300, 1, NULL, 'local',
     's', 'Title', '[]', '[]', '{}' FROM users;
-INSERT INTO note_texts SELECT number, user_id, repeat('ż', 600000), NULL FROM notes;
-INSERT INTO note_tags SELECT number, 'größe', user_id FROM notes;
+INSERT INTO note_texts SELECT number, user_id, repeat('ż', 600000), NULL FROM notes WHERE account = 'a';
+INSERT INTO note_tags SELECT number, 'größe', user_id FROM notes WHERE account = 'a';
 INSERT INTO note_versions SELECT user_id, account, id, 1, NULL, 1, 1, false, 's', 1, NULL, '[]',
-    '[]', '{}', '' FROM notes;
+    '[]', '{}', '' FROM notes WHERE account = 'a';
 INSERT INTO task_blockers SELECT user_id, id, id FROM tasks;
 INSERT INTO task_comments SELECT user_id, id, 1, now(), 'walrus', '' FROM tasks;
 UPDATE tasks SET parent_id = (SELECT max(id::text)::uuid FROM tasks);
@@ -309,7 +309,7 @@ def test_an_older_backup_is_migrated_when_it_is_opened(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    program = Program(tmp_path / "later")
+    program = LaterProgram(tmp_path / "later")
     heads = {branch.name: branch.head for branch in program.branches}
     program.add(
         "tasks",

@@ -11,23 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from sqlalchemy import NullPool, create_engine
 
-from rolltop.core.accounts import add_user, list_users
-from rolltop.core.db import (
-    SYSTEM,
-    Tx,
-    migrator,
-    revisions,
-    schema_script,
-)
+from rolltop.core.db import SYSTEM, Tx, schema_script
 from rolltop.core.db.url import parse_url
 from tests.databases import KINDS
 from tests.forks import PATIENCE
-from tests.schema_scripts import scripts, without_script
+from tests.schema_scripts import scripts, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.core.db.later_program import LaterProgram
     from tests.databases import MakeDatabase
     from tests.postgresql import PostgreSQLServer
 
@@ -76,24 +70,32 @@ def test_a_script_is_what_the_revisions_run(new_url: Callable[[], str]) -> None:
     url = "sqlite://" if kind == "sqlite" else address.url
     with create_engine(url, poolclass=NullPool).begin() as connection:
         for branch, expected in scripts(connection):
-            file = schema_script.script_path(branch, kind)
+            file = schema_script.script_path(branch, kind, branch.head)
             assert file.exists(), f"`make schema` writes {file.name}"
             assert file.read_text(encoding="utf-8") == expected, f"`make schema` renews {file.name}"
-            assert len(list(branch.folder.glob(f"*.{kind}.sql"))) == 1, "and removes the old ones"
+            others = schema_script.scripted_revisions(branch, kind)[1:-1]
+            assert others == [], "and removes those between the first and the last"
 
 
-def test_the_schema_made_directly_is_the_one_the_revisions_make(
+def test_a_revision_is_added_to_the_script_that_its_branch_begins_with(
     make_database: MakeDatabase,
-    monkeypatch: pytest.MonkeyPatch,
     describe: Callable[[Tx], Any],
     new_url: Callable[[], str],
+    later: LaterProgram,
 ) -> None:
-    directly = make_database(new_url())
-    monkeypatch.setattr(schema_script, "script_statements", without_script)
+    body = 'op.add_column("users", sa.Column("nickname", sa.String(40)))'
+    (core, *_) = later.branches
+    later.add("core", "core_9999", body, down=core.head)
+    later.add("extra", "extra_0001", 'op.create_table("extra", sa.Column("id", sa.Integer))')
     migrated = make_database(new_url())
-    made = directly.read_sync(SYSTEM, describe)
-    assert made == migrated.read_sync(SYSTEM, describe)
-    assert "ix_search_texts_words" in str(made) or "search_words" in str(made)
+    made = migrated.read_sync(SYSTEM, describe)
+    write(parse_url(new_url()).url if migrated.url_kind == "postgresql" else "sqlite://")
+    directly = make_database(new_url())
+    assert directly.read_sync(SYSTEM, describe) == made
+    assert "nickname" in str(made)
+    for branch in later.branches[:2]:
+        scripted = schema_script.scripted_revisions(branch, migrated.url_kind)
+        assert scripted == [*([core.head] if branch.name == "core" else []), branch.head]
 
 
 def test_a_new_store_is_opened_without_alembic(new_url: Callable[[], str]) -> None:
@@ -106,28 +108,3 @@ def test_a_new_store_is_opened_without_alembic(new_url: Callable[[], str]) -> No
         timeout=PATIENCE,
     )
     assert ran.stdout.split() == ["default@localhost", "False"], ran.stderr
-
-
-def test_a_branch_without_a_script_is_made_by_its_revisions(
-    new_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    statements = schema_script.script_statements
-
-    def all_but_one(branch: revisions.MigrationBranch, kind: str) -> list[str] | None:
-        return None if branch.name == "scratch" else statements(branch, kind)
-
-    monkeypatch.setattr(schema_script, "script_statements", all_but_one)
-    upgraded: list[str] = []
-    upgrade = migrator.upgrade
-
-    def noting(
-        connection: Any, known: Any, branch: revisions.MigrationBranch, revision: str
-    ) -> None:
-        upgraded.append(branch.name)
-        upgrade(connection, known, branch, revision)
-
-    monkeypatch.setattr(migrator, "upgrade", noting)
-    database = make_database(new_url())
-    user = database.write_sync(SYSTEM, add_user, "ada@x")
-    assert database.read_sync(SYSTEM, list_users) == [user]
-    assert upgraded == ["scratch"]

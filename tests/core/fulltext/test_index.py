@@ -7,18 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select
 
-from rolltop.core.accounts import add_user, delete_user
+from rolltop.core.accounts import delete_user
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.db.schema import metadata
 from rolltop.core.fulltext import hybrid_query, indexer, tables, vector_store
 from rolltop.core.fulltext.documents import IndexDocument, IndexHit, QueryMode
-from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
-from tests.databases import connect_as_system
 from tests.fake_embedder import FakeEmbedder
-from tests.older_stores import back_to_core_0006
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -278,49 +275,6 @@ def test_a_blank_text_is_no_answer(index: Index) -> None:
     index.embed()
     for mode in MODES:
         assert index.ids("gold", mode) == ["b0"]
-
-
-def test_blank_texts_of_an_older_store_leave_it(
-    empty_url: str, make_database: MakeDatabase
-) -> None:
-    database = make_database(empty_url)
-    user = database.write_sync(SYSTEM, add_user, "older@example.org")
-    older = Index(database, Principal.for_user(user.id), Vague(dims=4))
-    older.cell("a", "gold", namespace="n")
-    for n in range(30):
-        older.cell(f"b{n}", "-", namespace="n")
-    older.embed()
-
-    def as_core_0005_left_it(tx: Tx) -> None:
-        texts, vectors = tables.search_texts, tables.search_vectors
-        tx.execute(update(texts).where(texts.c.text == "-").values(text=" \n\u3000"))
-        tx.execute(
-            update(vectors).values(vector=older.embedder.embed([""])[0].astype("<f2").tobytes())
-        )
-        said = (
-            "UPDATE rolltop_versions SET version_num = 'core_0005' WHERE version_num LIKE 'core_%'"
-        )
-        tx.execute(text(said))
-
-    def without_what_came_after(tx: Tx) -> None:
-        for statement in back_to_core_0006("sqlite"):
-            tx.execute(text(statement))
-
-    database.write_sync(SYSTEM, as_core_0005_left_it)
-    if database.url_kind == "sqlite":
-        database.write_sync(SYSTEM, without_what_came_after)
-    database.close()
-    if database.url_kind == "postgresql":
-        # Not in a transaction of ours: that ends with the journal.
-        with connect_as_system(empty_url) as connection:
-            for statement in back_to_core_0006("postgresql"):
-                connection.execute(statement.encode())
-    again = make_database(empty_url)
-    index = Index(again, older.scope, older.embedder)
-    assert index.ids("gold", "meaning") == ["a"]
-    assert index.ids("gold", "hybrid", filters={"namespace": ["n"]}) == ["a"]
-    index.cell("b0", "silver", namespace="n")
-    assert index.ids("silver") == ["b0"]
 
 
 def test_meaning_follows_edits_and_deletions(index: Index) -> None:

@@ -16,8 +16,6 @@ from rolltop.core.principal import Principal
 from tests.core.fulltext.conftest import Index
 from tests.databases import connect_as_system
 from tests.fake_embedder import FakeEmbedder
-from tests.older_stores import back_to_core_0006
-from tests.schema_scripts import without_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,33 +55,6 @@ def test_the_index_finds_one_tenant_s_words_alone(
         assert rows(url, matching, f"'{mark}' & ('gold' | 'watch')") == [(count,)]
     assert (mine.ids("gold watch"), len(theirs.ids("gold", limit=30))) == (["a"], 20)
     assert mine.ids(tables.tenant_lexeme(mine.scope.tenant_id)) == []
-
-
-def test_texts_of_an_older_store_are_found_after_it(
-    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = postgres_url()
-    mine, theirs = two_tenants(make_database(url))
-    before = mine.hits("gold watch")
-    with connect_as_system(url) as connection:  # as core_0003 left it
-        connection.execute(
-            "UPDATE search_texts SET words ="
-            " ts_delete(words, '@' || replace(user_id::text, '-', ''))"
-        )
-    assert mine.ids("gold") == []
-    with connect_as_system(url) as connection:
-        connection.execute("ALTER INDEX ix_search_texts_words SET (fastupdate = on)")
-        for statement in back_to_core_0006("postgresql"):
-            connection.execute(statement.encode())
-        connection.execute(
-            "UPDATE rolltop_versions SET version_num = 'core_0003' WHERE version_num LIKE 'core_%'"
-        )
-    monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
-    again = make_database(url)
-    assert Index(again, mine.scope, mine.embedder).hits("gold watch") == before
-    assert len(Index(again, theirs.scope, theirs.embedder).ids("gold", limit=30)) == 20
-    options = "SELECT reloptions FROM pg_class WHERE relname = 'ix_search_texts_words'"
-    assert rows(url, options) == [(["fastupdate=off"],)]
 
 
 def test_a_wide_filter_is_asked_row_by_row_before_the_server_knows_its_tables(
@@ -160,30 +131,3 @@ def test_the_index_of_whole_texts_finds_one_tenant_s_words_alone(
     assert tables.tenant_lexeme(mine.tenant_id) not in split_phrase(
         tables.tenant_lexeme(mine.tenant_id)
     )
-
-
-def test_whole_texts_of_an_older_store_are_found_after_it(
-    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = postgres_url()
-    before = make_database(url)
-    mine, theirs = two_shelves(before)
-    with connect_as_system(url) as connection:  # as core_0004 left it
-        for table in ("search_wholes", "search_whole_parts"):
-            unmarked = sql.SQL("ts_delete(words, '@' || replace(user_id::text, '-', ''))")
-            connection.execute(
-                sql.SQL("UPDATE {} SET words = {}").format(sql.Identifier(table), unmarked)
-            )
-    assert found(before, mine, GOLD) == 0
-    with connect_as_system(url) as connection:
-        for statement in back_to_core_0006("postgresql"):
-            connection.execute(statement.encode())
-        connection.execute(
-            "UPDATE rolltop_versions SET version_num = 'core_0004' WHERE version_num LIKE 'core_%'"
-        )
-    monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
-    again = make_database(url)
-    assert (found(again, mine, GOLD), found(again, theirs, GOLD)) == (2, 2)
-    for index in ("ix_search_wholes_words", "ix_search_whole_parts_words"):
-        options = "SELECT reloptions FROM pg_class WHERE relname = %s"
-        assert rows(url, options, index) == [(["fastupdate=off"],)]

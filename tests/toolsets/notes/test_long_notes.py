@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rolltop.core.accounts import add_user
-from rolltop.core.db import SYSTEM
-from rolltop.core.fulltext.analyzer import tokenize
-from rolltop.core.principal import Principal
-from tests.databases import connect_as_system
-from tests.desks import make_desk
-from tests.schema_scripts import without_script
 from tests.toolsets.notes.caller import Caller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
-
-    from tests.databases import MakeDatabase
 
 LOG: Final = "\n".join(f"2026-11-23 order_{n} shipped" for n in range(1000, 1400))
 LONG: Final = " ".join(f"w{n}" for n in range(8000))
@@ -60,67 +46,3 @@ def test_a_note_that_grows_and_shrinks_is_found_by_its_words_of_now(mine: Caller
     mine.ok("note_save", id=note, local_version=2, text="order_2", confirm_shrink=True)
     assert mine.listed(q='"order_1399"') == mine.listed(q='"order_1000"') == []
     assert mine.listed(q="order_2") == [note]
-
-
-def test_notes_of_an_older_store_are_found_by_all_their_words(
-    postgres_url: Callable[[], str], make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = postgres_url()
-    database = make_database(url)
-    callers = [
-        Caller(
-            make_desk(database), Principal.for_user(database.write_sync(SYSTEM, add_user, email).id)
-        )
-        for email in ("a@example.org", "b@example.org")
-    ]
-    made = [[caller.note(text) for text in (LOG, LONG, "order_1", "")] for caller in callers]
-    _leave_as_before(url)
-    for caller, (log, *_rest) in zip(callers, made, strict=True):
-        assert caller.listed(q='"order_1399"') == caller.listed(q='"w7999"') == []
-        assert caller.listed(q="order_1000") == [log]
-    monkeypatch.setattr("rolltop.core.db.schema_script.script_statements", without_script)
-    again = make_desk(make_database(url))
-    for caller, (log, long, short, empty) in zip(callers, made, strict=True):
-        after = Caller(again, caller.scope)
-        assert after.listed(q="order_1399") == after.listed(q="order_1000") == [log]
-        assert after.listed(q="w7999 w1")[:1] == [long]
-        assert after.listed(q="order_1") == [short]
-        assert sorted(after.listed(q="-order_1399 -w4000")) == sorted([short, empty])
-
-
-def _leave_as_before(url: str) -> None:
-    """Make the index what notes_0001 left: parts of 5,000 words with 255 places of each word."""
-    with connect_as_system(url) as connection:
-        connection.execute("DELETE FROM search_whole_parts")
-        texts = "SELECT number, user_id, content FROM note_texts"
-        for number, owner, content in connection.execute(texts).fetchall():
-            parts = _parts_of_before(content)
-            is_long = len(parts) > 1
-            connection.execute(
-                "UPDATE search_wholes SET is_long = %s, words = %s::tsvector WHERE id = %s",
-                [is_long, "" if is_long else parts[0], number],
-            )
-            for part, kept in enumerate(parts if is_long else []):
-                connection.execute(
-                    "INSERT INTO search_whole_parts VALUES (%s, %s, %s, %s::tsvector)",
-                    [number, part, owner, kept],
-                )
-        mark = (
-            "SET words = words || array_to_tsvector(ARRAY['@' || replace(user_id::text, '-', '')])"
-        )
-        connection.execute("UPDATE search_wholes " + mark + " WHERE NOT is_long")
-        connection.execute("UPDATE search_whole_parts " + mark)
-        connection.execute(
-            "UPDATE rolltop_versions SET version_num = 'notes_0001'"
-            " WHERE version_num LIKE 'notes_%'"
-        )
-
-
-def _parts_of_before(content: str) -> list[str]:
-    """Return the parts as PostgreSQL takes them, which leaves out places of a word itself."""
-    said = tokenize(content)
-    starts = range(0, len(said), 4936) if len(said) > 5000 else [0]
-    return [
-        " ".join(f"'{word}':{at}" for at, word in enumerate(said[start : start + 5000], start=1))
-        for start in starts
-    ]

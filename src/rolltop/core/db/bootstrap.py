@@ -357,7 +357,7 @@ def _upgrade(
     stored: frozenset[str],
     wanted: frozenset[str] | None = None,
 ) -> None:
-    """Bring every branch to its head, core's first: a new one by its script, else by revisions.
+    """Bring every branch to its head, core's first: a new one by a script, then by revisions.
 
     Where revisions are wanted, to those: branches of which there is none are left out.
     """
@@ -365,8 +365,8 @@ def _upgrade(
         is_new = not stored & branch.revisions
         targets = {branch.head} if wanted is None else wanted & branch.revisions
         for revision in sorted(targets - stored):
-            by_script = is_new and revision == branch.head
-            if not (by_script and schema_script.create_branch(connection, branch)):
+            made = schema_script.create_branch(connection, branch, revision) if is_new else None
+            if made != revision:
                 migrator.upgrade(connection, known, branch, revision)
 
 

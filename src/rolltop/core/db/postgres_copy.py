@@ -80,7 +80,7 @@ def write_archive(connection: Connection, target: Path) -> None:
     IncompatibleStore where another program has migrated the store, Unavailable, and OSError.
     """
     known = revisions.branches()
-    scripts = (schema_script.script_path(branch, "postgresql") for branch in known)
+    scripts = (schema_script.script_path(one, "postgresql", one.head) for one in known)
     # As they were made: whatever refers to a table comes after it.
     names = [name for file in scripts for name in _CREATED.findall(file.read_text("utf-8"))]
     # Before the snapshot is taken, which is no shelter from another program that alters a table.

@@ -2,8 +2,9 @@
 
 Beside the revisions of a branch lies what all of them together run on an empty store, one script
 for each kind of database: `<head>.sqlite.sql` and `<head>.postgresql.sql`, written by
-`make schema`. The revisions stay the only place where the schema is decided: a branch whose head
-has no script yet is made by its revisions.
+`make schema`. A branch without a script for the revision that is wanted is made by its newest older
+one and the revisions after that. The first script of a branch that 0.1.0 had stays for that: its
+revisions up to 0.1.0 are gone.
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ _CREATE_VERSIONS: Final = (  # as Alembic makes it
     f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
     f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
 )
-_ADD_VERSION: Final = text(f"INSERT INTO {VERSION_TABLE} VALUES (:head)")  # noqa: S608  # a constant
+_ADD_VERSION: Final = text(f"INSERT INTO {VERSION_TABLE} VALUES (:revision)")  # noqa: S608  # a constant
 
 
-def script_path(branch: MigrationBranch, kind: str) -> Path:
-    """Return where the branch's script for that kind of database lies, if there is one."""
-    return branch.folder / f"{branch.head}.{kind}.sql"
+def script_path(branch: MigrationBranch, kind: str, revision: str) -> Path:
+    """Name the file of a revision's script for that kind of database."""
+    return branch.folder / f"{revision}.{kind}.sql"
+
+
+def scripted_revisions(branch: MigrationBranch, kind: str) -> list[str]:
+    """List the revisions that have a script for that kind of database, the oldest first."""
+    return sorted(file.name.partition(".")[0] for file in branch.folder.glob(f"*.{kind}.sql"))
 
 
 def render_script(statements: Sequence[str]) -> str:
@@ -35,21 +41,18 @@ def render_script(statements: Sequence[str]) -> str:
     return f"{HEADER}\n{_SEPARATOR.join(statements)};\n"
 
 
-def script_statements(branch: MigrationBranch, kind: str) -> list[str] | None:
-    """Return the statements that make the branch on an empty store; None without a script."""
-    file = script_path(branch, kind)
-    if not file.exists():
+def create_branch(connection: Connection, branch: MigrationBranch, wanted: str) -> str | None:
+    """Make a branch, of which nothing is there, by its newest script up to a revision.
+
+    It belongs to the open transaction. Returns the revision that was made; None without a script.
+    """
+    kind = connection.dialect.name
+    found = [one for one in scripted_revisions(branch, kind) if one <= wanted]
+    if not found:
         return None
-    return file.read_text(encoding="utf-8").removesuffix(";\n").split(_SEPARATOR)
-
-
-def create_branch(connection: Connection, branch: MigrationBranch) -> bool:
-    """Make the branch, of which nothing is there yet, in the open transaction; whether it could."""
-    found = script_statements(branch, connection.dialect.name)
-    if found is None:
-        return False
+    script = script_path(branch, kind, found[-1]).read_text(encoding="utf-8")
     as_it_is = {"no_parameters": True}  # a percent sign or a colon in a script is no placeholder
-    for statement in (_CREATE_VERSIONS, *found):
+    for statement in (_CREATE_VERSIONS, *script.removesuffix(";\n").split(_SEPARATOR)):
         connection.exec_driver_sql(statement, execution_options=as_it_is)
-    connection.execute(_ADD_VERSION, {"head": branch.head})
-    return True
+    connection.execute(_ADD_VERSION, {"revision": found[-1]})
+    return found[-1]
