@@ -26,6 +26,7 @@ from rolltop.core.db import SYSTEM, Database, engine
 from rolltop.core.db.schema import job_leases
 from rolltop.core.principal import Principal
 from tests.forks import PATIENCE
+from tests.limits import DATABASE
 from tests.postgresql import OWNER, SUPERUSER, PostgreSQLServer, new_folder, running
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ class MakeDatabase(Protocol):
         self,
         url: str,
         *,
-        statement_timeout: float = 30.0,
-        lock_timeout: float = 10.0,
+        statement_timeout: float = DATABASE["statement_timeout"],
+        lock_timeout: float = DATABASE["lock_timeout"],
         threads: int = 4,
     ) -> Database: ...
 
@@ -224,8 +225,8 @@ def make_database(clock: Clock) -> Iterator[MakeDatabase]:
     def make(
         url: str,
         *,
-        statement_timeout: float = 30.0,
-        lock_timeout: float = 10.0,
+        statement_timeout: float = DATABASE["statement_timeout"],
+        lock_timeout: float = DATABASE["lock_timeout"],
         threads: int = 4,
     ) -> Database:
         database = Database(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from rolltop.core.dispatch import ToolRegistry
 from rolltop.toolsets import TOOLSETS
-from tests.limits import RAISED, set_given_limits, set_limits
+from tests.limits import raise_limits, set_given_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +167,7 @@ def main() -> None:
     """Import, then fork for each order."""
     for name in _WANTED:
         import_module(name)
-    set_limits(RAISED)
+    raise_limits()
     import_module("rolltop.core.token_counter").count("zqxjkvb")
     for offer in ToolRegistry(TOOLSETS).all_tools:
         offer.parameters.build_model()

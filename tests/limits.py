@@ -39,7 +39,13 @@ RAISED: Final = {
     "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": LONG,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": LONG,
 }
-SETTINGS: Final = {"call_timeout": 300_000_000, "scratch.validation_timeout": LONG}
+DATABASE: Final = {"lock_timeout": 600, "statement_timeout": LONG}
+"""Of every store. Whoever never gets a lock is told before the test that waits is ended."""
+SETTINGS: Final = {
+    "call_timeout": 300_000_000,
+    "scratch.validation_timeout": LONG,
+    **DATABASE,
+}
 
 
 def set_limits(limits: Mapping[str, float]) -> None:
@@ -51,6 +57,13 @@ def set_limits(limits: Mapping[str, float]) -> None:
         setattr(loaded, constant, seconds)
 
 
+def raise_limits() -> None:
+    """Raise the limits of this process."""
+    set_limits(RAISED)
+    database = import_module("rolltop.core.db").Database
+    database.__init__.__kwdefaults__.update(DATABASE)
+
+
 def set_given_limits() -> None:
     """Set those that the variable names, in JSON."""
     set_limits(json.loads(os.environ.get(VARIABLE, "{}")))
@@ -58,4 +71,4 @@ def set_given_limits() -> None:
 
 def pytest_collection_finish() -> None:
     """Raise the limits where tests run: by now most of the modules are loaded."""
-    set_limits(RAISED)
+    raise_limits()

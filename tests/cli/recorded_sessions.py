@@ -36,8 +36,8 @@ ROOTS: Final = {
 """Each session with its root."""
 _PROGRAM: Final = """
 from rolltop.cli import main
-from tests.limits import RAISED, set_limits
-set_limits(RAISED)
+from tests.limits import raise_limits
+raise_limits()
 raise SystemExit(main())
 """
 """`rolltop`, as the tests run it: answers depend on no speed."""

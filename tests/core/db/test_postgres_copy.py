@@ -54,9 +54,10 @@ INSERT INTO job_leases SELECT id, 'sync', 7, 'walrus', 1e10 FROM users;
 INSERT INTO reader_outlines VALUES ('c', 1, '{}', now());
 INSERT INTO desk_links SELECT id, id, 'about', 's', 's', 't', 't', now() FROM users;
 INSERT INTO note_accounts SELECT id, 'a', true, NULL, '', 'ok', 0, 'NaN', 1e-300, '{}' FROM users;
-INSERT INTO notes SELECT 100 + row_number() OVER (), id, 'a', 'n', false, 0.1, 1e300, 1, NULL, 'local',
-    's', 'Title', '[]', '[]', '{}' FROM users;
-INSERT INTO note_texts SELECT number, user_id, repeat('ż', 600000), NULL FROM notes WHERE account = 'a';
+INSERT INTO notes SELECT 100 + row_number() OVER (), id, 'a', 'n', false, 0.1, 1e300, 1, NULL,
+    'local', 's', 'Title', '[]', '[]', '{}' FROM users;
+INSERT INTO note_texts SELECT number, user_id, repeat('ż', 600000), NULL FROM notes
+    WHERE account = 'a';
 INSERT INTO note_tags SELECT number, 'größe', user_id FROM notes WHERE account = 'a';
 INSERT INTO note_versions SELECT user_id, account, id, 1, NULL, 1, 1, false, 's', 1, NULL, '[]',
     '[]', '{}', '' FROM notes WHERE account = 'a';

@@ -50,9 +50,10 @@ def main(url: str, user: str, name: str, verb: str, rest: Sequence[str]) -> None
     sys.stdin.readline()
     for word, tool, arguments in calls(name, verb, rest):
         answer = call_tool(desk, scope, tool, **arguments)
-        if not answer.is_error:
-            sys.stdout.write(f"{word or answer.structured['scratchpad']['scratch_id']}\n")
-            sys.stdout.flush()
+        if answer.is_error:
+            raise SystemExit(answer.text)
+        sys.stdout.write(f"{word or answer.structured['scratchpad']['scratch_id']}\n")
+        sys.stdout.flush()
     database.close()
 
 
