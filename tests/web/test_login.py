@@ -8,6 +8,7 @@ import pytest
 
 from rolltop.core import accounts, audit, logging, workspaces
 from rolltop.core.db import SYSTEM
+from tests.server.issuer import AUDIENCE, Issuer
 from tests.web.visitor import HOST, Site, Visitor
 
 if TYPE_CHECKING:
@@ -125,6 +126,20 @@ def test_wrong_tokens_are_limited_at_the_login_too(make_site: Callable[..., Site
     assert (page.status, "Too many wrong tokens" in page.text) == (429, True)
     assert int(page.headers["retry-after"]) > 0
     assert ann.get("/").status == 200
+
+
+def test_a_token_of_the_issuer_is_told_from_a_wrong_one(make_site: Callable[..., Site]) -> None:
+    with Issuer() as issuer:
+        given = {"http__oauth_issuer": issuer.url, "http__wrong_token_limit": 1}
+        ann = Visitor(make_site(**given, http__public_url=AUDIENCE.removesuffix("/mcp")))
+        form = ann.get("/").form("/login")
+        for _ in range(2):
+            page = ann.submit(form, token=issuer.token())
+            assert (page.status, "rolltop token create EMAIL" in page.text) == (401, True)
+            assert "Tokens of the issuer are for clients" in page.text
+            form = page.form("/login")
+        assert ann.submit(form, token="wrong").status == 401  # noqa: S106  # none
+        assert ann.submit(form, token="wrong").status == 429  # noqa: S106  # none
 
 
 def test_a_sessions_requests_count_for_its_token(

@@ -17,7 +17,14 @@ from rolltop.core import logging
 from rolltop.core.context import AppContext
 from rolltop.core.db import SYSTEM
 from rolltop.core.dispatch import UnknownTool
-from rolltop.core.errors import Conflict, InvalidConfig, NotFound, RateLimited, Unavailable
+from rolltop.core.errors import (
+    Conflict,
+    InvalidArgument,
+    InvalidConfig,
+    NotFound,
+    RateLimited,
+    Unavailable,
+)
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
 from rolltop.server.oauth import InvalidToken, TokenClaims, TokenIssuer
@@ -163,9 +170,13 @@ class Authenticator:
             owner = await self._user.principal(SETTINGS_ACTOR)
             kept = replace(owner, permissions=owner.permissions & {READ, WRITE})
             return self._foreign_workspace(headers) or kept
-        if self.issuer is not None and not token.startswith(accounts.TOKEN_PREFIX):
-            return await self._find_subject(self.issuer, token, address, workspace)
+        if issuer := self._find_issuer(token):
+            return await self._find_subject(issuer, token, address, workspace)
         return await self._find_principal(token, address, workspace)
+
+    def _find_issuer(self, token: str) -> TokenIssuer | None:
+        """Return who else than the store may have made the token; None for nobody."""
+        return None if token.startswith(accounts.TOKEN_PREFIX) else self.issuer
 
     def is_bearer_token(self, token: str) -> bool:
         """Whether it is the token in the settings."""
@@ -223,6 +234,7 @@ class Authenticator:
         """Return what the token opens; None if it is unknown, expired or revoked.
 
         Raises:
+            InvalidArgument: the issuer made it, and what it opens is not in the store.
             NotFound: it is not for the workspace of that name.
             RateLimited: too many wrong tokens came from the address.
             Unavailable: the store is out of reach.
@@ -230,6 +242,13 @@ class Authenticator:
         """
         if self._off:
             return None
+        if issuer := self._find_issuer(plain):
+            if isinstance(await self._verify(issuer, plain, address), AuthFailure):
+                return None
+            raise InvalidArgument(
+                "Tokens of the issuer are for clients",
+                hint="Here, one of `rolltop token create EMAIL` lets in",
+            )
         try:
             self._wrong_tokens.check(address)
         except RateLimited:  # behind a proxy all share one address: the right ones stay in

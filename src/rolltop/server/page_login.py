@@ -73,7 +73,8 @@ class PageLogin:
     async def use_token(self, token: str, address: str) -> str | None:
         """Return the secret of the session that a bearer token begins; None if it is unknown.
 
-        Raises RateLimited if too many wrong ones came from the address.
+        Raises InvalidArgument for one of the issuer's, and RateLimited if too many wrong ones came
+        from the address.
         """
         if self._authentication.is_bearer_token(token):
             return await self._open((await self._user.principal(ACTOR)).actor_id, address)

@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from rolltop.core.errors import RateLimited
+from rolltop.core.errors import InvalidArgument, RateLimited
 from rolltop.web.visit import PageRoute, Visit
 
 
@@ -44,6 +44,8 @@ async def send_token(visit: Visit) -> Response:
         response = await show_login(visit, f"{failure.message}. {failure.hint}", 429)
         response.headers["retry-after"] = str(failure.retry_after)
         return response
+    except InvalidArgument as failure:
+        return await show_login(visit, f"{failure.message}. {failure.hint}.")
     if session is None:
         return await show_login(visit, "The token is unknown, expired or revoked.")
     visit.begin_session(session)
