@@ -277,3 +277,30 @@ def test_a_history_is_found_by_an_id_in_any_form(call: Call) -> None:
 def test_a_history_of_bytes_that_are_no_text_is_refused(desk: AppContext, me: Principal) -> None:
     answer = call_tool(desk, me, "desk_history", uri="rolltop://note/%FF")
     assert answer.code == "INVALID_TEXT"
+
+
+def test_the_beginning_of_several_ids_is_refused(
+    desk: AppContext, me: Principal, call: Call
+) -> None:
+    ids = [f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2)]
+    pads = [f"rolltop://pad/{one}" for one in ids]
+    note = call("note_save", text="# A note")["uri"]
+    for scratch_id, uri in zip(ids, pads, strict=True):
+        call("scratch_create", scratch_id=scratch_id, cells=[])
+        call("desk_link", **{"from": uri, "relation": "relates", "to": note})
+    begun = {"from": "rolltop://pad/00000000", "relation": "relates", "to": note, "remove": True}
+    turned = begun | {"from": note, "to": begun["from"]}
+    call("desk_link", **{"from": note, "relation": "relates", "to": pads[0]})
+    call("desk_link", **{"from": note, "relation": "relates", "to": pads[1]})
+    for name, given in (("desk_link", begun), ("desk_link", turned)):
+        refused = call_tool(desk, me, name, **given)
+        assert refused.code == "INVALID_ARGUMENT"
+        assert all(uri in refused.structured["error"]["message"] for uri in pads)
+    assert len(links(call, note)) == 2  # each pad is named once
+    refused = call_tool(desk, me, "desk_history", uri="rolltop://pad/00000000")
+    assert refused.code == "INVALID_ARGUMENT"
+    assert all(uri in refused.structured["error"]["message"] for uri in pads)
+    assert len(call("desk_history", uri=pads[0])["changes"]) == 1
+    call("desk_link", **begun | {"from": pads[0]})
+    call("desk_link", **begun)  # one is left
+    assert [relation for relation, _uri, _title in links(call, note)] == ["relates"] * 2

@@ -167,6 +167,12 @@ def _entry_of(row: Sequence[Any]) -> Entry:
     return Entry(*head, changes=json.loads(changes[0]) if changes else ())
 
 
+def find_refs(tx: Tx, wanted: EntryFilter) -> list[str]:
+    """Return the ids of the things that the caller's wanted entries are of, each once, in order."""
+    found = select(_j.ref).where(_j.user_id == tx.scope.user_id, *wanted.conditions())
+    return list(tx.execute(found.distinct().order_by(_j.ref)).scalars())
+
+
 def latest_entries(
     tx: Tx, things: Iterable[tuple[str, str]], last: int | None = None
 ) -> dict[tuple[str, str], Entry]:

@@ -15,6 +15,7 @@ from rolltop.core.addresses import (
     Address,
     AddressText,
     Kind,
+    full_address,
     parse_address,
     record_address,
     short_id,
@@ -29,7 +30,7 @@ from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.core.pagination import Page, format_timestamp
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.toolsets.desk.models import JsonObject
-from rolltop.toolsets.desk.opened import Opened, format_minute
+from rolltop.toolsets.desk.opened import Opened, choose_one, format_minute
 
 PAGE_SIZE: Final = 50
 _POLL_INTERVAL: Final = 1.0
@@ -98,7 +99,11 @@ def filter_by_project(project: str | None, wanted: EntryFilter) -> EntryFilter:
 
 
 def list_page(tx: Tx, wanted: EntryFilter, cursor: str | None, *, newest_first: bool) -> Page:
-    """Return a page of entries: of history the newest first, of changes the oldest."""
+    """Return a page of entries: of history the newest first, of changes the oldest.
+
+    Raises InvalidArgument: for a cursor, and for the beginning of several ids.
+    """
+    wanted = _find_one(tx, wanted)
     kind = "history" if newest_first else "changes"
     if cursor is not None:
         match cursors.decode(kind, cursor):
@@ -115,6 +120,22 @@ def list_page(tx: Tx, wanted: EntryFilter, cursor: str | None, *, newest_first: 
         lambda index: cursors.encode(kind, [shown[index].sequence]),
         len(found) > PAGE_SIZE,
     )
+
+
+def _find_one(tx: Tx, wanted: EntryFilter) -> EntryFilter:
+    """Return the filter with the whole id of the one thing that it names, if the journal knows it.
+
+    Raises InvalidArgument for the beginning of several ids.
+    """
+    if wanted.kind is None or wanted.ref is None:
+        return wanted
+    kind = cast("Kind", wanted.kind)
+    known = history.find_refs(tx, EntryFilter(kind=kind, ref=wanted.ref))
+    if not known:
+        return wanted
+    by_uri = {full_address(kind, ref): ref for ref in known}
+    chosen = by_uri[choose_one("uri", full_address(kind, wanted.ref), by_uri)]
+    return replace(wanted, ref=None, refs=[chosen])
 
 
 def describe(tx: Tx, entries: Sequence[Entry]) -> list[JsonObject]:
@@ -177,8 +198,11 @@ def name_thing(entry: Entry) -> str:
 
 
 def find_gone(tx: Tx, address: Address) -> Opened | None:
-    """Return what became of a thing that is gone for good, if the journal still knows."""
-    wanted = EntryFilter(kind=address.kind, ref=address.id)
+    """Return what became of a thing that is gone for good, if the journal still knows.
+
+    Raises InvalidArgument for the beginning of several ids.
+    """
+    wanted = _find_one(tx, EntryFilter(kind=address.kind, ref=address.id))
     last = history.read_entries(tx, wanted, limit=1, newest_first=True)
     if not last:
         return None

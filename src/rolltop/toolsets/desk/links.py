@@ -21,7 +21,7 @@ from rolltop.core.journal.snapshot import Moment
 from rolltop.core.pagination import count_fitting
 from rolltop.toolsets.desk import store
 from rolltop.toolsets.desk.models import Link
-from rolltop.toolsets.desk.opened import first_line
+from rolltop.toolsets.desk.opened import choose_one, first_line
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -91,7 +91,10 @@ def add_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
 
 
 def remove_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
-    """Remove the links of a relation between two things. Raises NotFound."""
+    """Remove the links of a relation between two things.
+
+    Raises NotFound, or InvalidArgument for an end that is the beginning of several things' ids.
+    """
     from_, to = (
         (end.thing.lower(), True) if end.may_be_start else (end.thing, False)
         for end in (source, target)
@@ -103,7 +106,13 @@ def remove_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
             f"{value_preview(target.uri)}",
             hint="desk_read shows the links of both.",
         )
-    store.remove_links(tx, found)
+    things = {
+        link_id: (parse_end(start, "from").thing, parse_end(end, "to").thing)
+        for link_id, start, end in found
+    }
+    starts, ends = (set(some) for some in zip(*things.values(), strict=True))
+    meant = choose_one("from", source.thing, starts), choose_one("to", target.thing, ends)
+    store.remove_links(tx, [link_id for link_id, both in things.items() if both == meant])
 
 
 def describe_links(tx: Tx, app: AppContext, end: End) -> list[JsonObject]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
 from rolltop.core import pagination
 from rolltop.core.addresses import Address
+from rolltop.core.arguments import value_preview
 from rolltop.core.context import CallContext
+from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
 from rolltop.core.tools import Toolset
@@ -23,6 +25,7 @@ MAX_OUTLINED_BYTES: Final = 1 << 18
 """Longer texts are shown without the titles around their lines: to find them takes too long."""
 MAX_TITLE_LENGTH: Final = 200
 _MAX_HEADINGS: Final = 6
+_MAX_CANDIDATES: Final = 5  # addresses that an error names
 _EXTENSIONS: Final = {"markdown": "md", "python": "py"}
 
 
@@ -147,6 +150,20 @@ def first_line(text: str) -> str:
 def format_minute(moment: datetime) -> str:
     """Return a moment in UTC to the minute: who did something needs no more."""
     return f"{moment:%Y-%m-%dT%H:%MZ}"
+
+
+def choose_one(name: str, given: str, found: Collection[str]) -> str:
+    """Return the one of the addresses found that the given one is, or is the beginning of.
+
+    Raises InvalidArgument for the beginning of several; there must be one.
+    """
+    if given not in found and len(found) > 1:
+        some = ", ".join(sorted(found)[:_MAX_CANDIDATES])
+        raise InvalidArgument(
+            f"{name} {value_preview(given)} is the beginning of several ids: {some}",
+            hint=f"Send one of them as {name}.",
+        )
+    return given if given in found else min(found)
 
 
 def use_tool(toolset: Toolset, name: str) -> Callable[..., Any]:

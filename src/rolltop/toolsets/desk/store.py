@@ -114,13 +114,13 @@ def superseding_links(tx: Tx, keys: Iterable[str], moment: Moment) -> list[Link]
 
 def links_between(
     tx: Tx, source: tuple[str, bool], target: tuple[str, bool], relation: Relation
-) -> list[str]:
-    """List the ids of the links of a relation from one thing to another.
+) -> list[tuple[str, str, str]]:
+    """List id, source and target of the links of a relation from one thing to another.
 
     Each is given with whether it is only the beginning of the thing's address.
     """
     ends = ((source, _l.source, _l.source_key), (target, _l.target, _l.target_key))
-    found = select(_l.id).where(
+    found = select(_l.id, _l.source, _l.target).where(
         _l.user_id == tx.scope.user_id,
         _l.relation == relation,
         *(
@@ -128,4 +128,5 @@ def links_between(
             for (thing, is_start), uri, key in ends
         ),
     )
-    return list(tx.execute(found).scalars())
+    rows = tx.execute(found.order_by(_l.created_at, _l.id))
+    return [(row.id, row.source, row.target) for row in rows]

@@ -30,9 +30,9 @@ def restore_cell(tx: Tx, given: str, scratch_id: str | None, limits: PadLimits) 
     Raises NotFound, INVALID_ID for the beginning of several ids, CAPACITY_LIMIT_REACHED.
     """
     pad_rows.lock_tenant(tx)
-    found = history.stream_entries(tx, EntryFilter(kind="cell", ref=given), heads_only=True)
-    known = {entry.ref for entry in found}
-    gone = sorted(known - cell_rows.pads_and_tags(tx, known).keys())
+    known = history.find_refs(tx, EntryFilter(kind="cell", ref=given))
+    there = cell_rows.pads_and_tags(tx, known)
+    gone = [one for one in known if one not in there]
     cell_id = pads.only_id("cell_id", given, gone) or given
     last = [*history.latest_entries(tx, [("cell", cell_id)]).values()]
     pad_id = _pad_of_deletion(last)
