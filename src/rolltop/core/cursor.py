@@ -54,7 +54,7 @@ def encode_place(kind: str, keys: Sequence[str], place: int, order: int = 0) -> 
 
     `order` is the list's own number for what its items were ordered by.
     """
-    digest = "".join(map(_digest, keys[place : place + 1]))
+    digest = "".join(map(digest_key, keys[place : place + 1]))
     return encode(kind, [place, digest, order][: 3 if order else 1 + bool(digest)])
 
 
@@ -79,9 +79,9 @@ def find_place(keys: Sequence[str], named: tuple[int, str, int]) -> int:
     place, digest, _order = named
     if not digest:
         return min(place, len(keys))
-    if digest in map(_digest, keys[place : place + 1]):
+    if digest in map(digest_key, keys[place : place + 1]):
         return place
-    found = next((at for at, key in enumerate(keys) if _digest(key) == digest), None)
+    found = next((at for at, key in enumerate(keys) if digest_key(key) == digest), None)
     if found is None:
         raise InvalidArgument(
             "What this list was to go on with is no longer in it",
@@ -91,7 +91,8 @@ def find_place(keys: Sequence[str], named: tuple[int, str, int]) -> int:
     return found
 
 
-def _digest(key: str) -> str:
+def digest_key(key: str) -> str:
+    """Return four characters that tell an item of a list from the others, in most lists."""
     return pack_bytes(crc32(key.encode("utf-8", "replace")).to_bytes(4)[:_CHECKSUM_BYTES])
 
 

@@ -191,6 +191,61 @@ def test_a_list_whose_next_cell_went_goes_on_with_the_one_after(mine: Caller) ->
     assert following["cells"][0]["cell_id"] == ids[count + 1]
 
 
+@pytest.mark.parametrize("between", ["next", "last", "next went"])
+def test_a_list_goes_on_after_what_it_has_shown_though_a_pad_was_written(
+    mine: Caller, clock: Clock, between: str
+) -> None:
+    for _ in range(9):
+        mine.pad()
+        clock.advance(seconds=1)
+    ids = mine.listed()
+    first = mine.ok("scratch_list", limit=4)
+    if between == "next went":
+        for pad in (ids[2], ids[4]):
+            mine.ok("scratch_delete", scratch_id=pad)
+    else:
+        mine.append(ids[4 if between == "next" else 3])
+    rest = mine.ok("scratch_list", **(first["next"]["arguments"] | {"limit": 9}))["scratchpads"]
+    expected = ids[4:] if between == "last" else ids[5:]
+    assert [pad["scratch_id"] for pad in rest] == expected
+
+
+@pytest.mark.parametrize("tool", ["scratch_list_cells", "scratch_read"])
+@pytest.mark.parametrize(("moved", "to"), [(0, 0), (0, 29), (-1, 0), (-1, 29)])
+def test_cells_go_on_after_what_was_shown_though_one_was_moved(
+    mine: Caller, tool: str, moved: int, to: int
+) -> None:
+    pad = mine.pad(*[f"cell {n}" for n in range(30)])
+    ids = mine.cell_ids(pad)
+    answer = next(mine.followed(tool, 1_000, scratch_id=pad))
+    shown = answer["cells"] if "cells" in answer else answer["scratchpad"]["cells"]
+    count = len(shown)
+    beside = ids[count + moved]  # the next one, or the last one shown
+    mine.ok(
+        "scratch_replace_cell",
+        scratch_id=pad,
+        cell_id=beside,
+        cell=cell("moved", "txt"),
+        new_index=to,
+    )
+    rest = mine.ok(tool, **(answer["next"]["arguments"] | {"max_tokens": 10_000}))
+    cells = rest["cells"] if "cells" in rest else rest["scratchpad"]["cells"]
+    at_end = [beside] if to else []
+    expected = [one for one in ids[count:] if one != beside] + at_end
+    assert [one["cell_id"] for one in cells] == expected
+
+
+def test_a_list_goes_on_among_pads_whose_ids_begin_alike(mine: Caller, clock: Clock) -> None:
+    ids = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 6)]
+    for scratch_id in ids:
+        mine.pad(scratch_id=scratch_id)
+        clock.advance(seconds=1)
+    first = mine.ok("scratch_list", limit=2, order="created")
+    mine.ok("scratch_delete", scratch_id=ids[4])
+    rest = mine.ok("scratch_list", **(first["next"]["arguments"] | {"limit": 9}))
+    assert [pad["scratch_id"] for pad in rest["scratchpads"]] == ids[2::-1]
+
+
 TITLES: dict[str, list[str]] = {
     "short": [f"Deploy notes {n}" for n in range(6)],
     "long": [f"Investigation of the flaky integration tests, run number {n}" for n in range(6)],

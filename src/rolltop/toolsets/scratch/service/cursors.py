@@ -1,7 +1,7 @@
 """Cursors of lists.
 
-A cursor names the item that comes next, so that a list continues there although others were added
-and removed before it.
+A cursor names the item that comes next and the one before it, so that a list continues between them
+although others were added, removed and moved.
 """
 
 from __future__ import annotations
@@ -9,53 +9,72 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
-from zlib import crc32
 
 from rolltop.core import cursor
 from rolltop.core.pagination import Page
 from rolltop.toolsets.scratch.models import JsonObject
 
 CursorPosition = tuple[int, str]
-"""The position of the next item, and the start of its id."""
+"""The position of the next item, and what tells the item before it and that one."""
 _CODE: Final = "VALIDATION_ERROR"
-_ID_PREFIX_LENGTH: Final = 8  # characters: tells the cells of a pad apart, and is cheap in tokens
-_POSITION_PATTERN: Final = re.compile(r"([0-9]{1,9})-([0-9a-f]{0,8})((?:-[0-9]{1,9})*)")
+_DIGEST_LENGTH: Final = 4  # characters
+_POSITION_PATTERN: Final = re.compile(
+    rf"([0-9]{{1,9}})-((?:[\w-]{{{2 * _DIGEST_LENGTH}}})?)((?:-[0-9]{{1,9}})*)", re.ASCII
+)
+
+
+def position_at(ids: Sequence[str], at: int, *, before: int = 0) -> CursorPosition:
+    """Return the position of `ids[at]`; `before` items come before the first."""
+    beside = (ids[at - 1] if at else "", ids[at] if at < len(ids) else "")
+    return before + at, "".join(map(cursor.digest_key, beside))
 
 
 def cursor_after(kind: str, ids: Sequence[str], at: int, before: int = 0) -> str:
     """Encode the cursor that continues after `ids[at]`; `before` items come before the first."""
-    return encode(kind, before + at + 1, ids[at + 1] if at + 1 < len(ids) else "")
+    return encode(kind, position_at(ids, at + 1, before=before))
 
 
-def encode(kind: str, position: int, next_id: str, *numbers: int) -> str:
-    """Encode a position, the start of the id that is there, and numbers."""
-    parts = (position, next_id[:_ID_PREFIX_LENGTH], *numbers)
-    return cursor.encode(kind, ["-".join(map(str, parts))])
+def encode(kind: str, position: CursorPosition, *numbers: int) -> str:
+    """Encode a position, and numbers."""
+    return cursor.encode(kind, ["-".join(map(str, (*position, *numbers)))])
 
 
-def decode(kind: str, text: str, numbers: int = 0) -> tuple[int, str, tuple[int, ...]]:
+def decode(kind: str, text: str, numbers: int = 0) -> tuple[CursorPosition, tuple[int, ...]]:
     """Decode a cursor with so many numbers. Raises InvalidArgument."""
     values = cursor.decode(kind, text, code=_CODE)
     found = _POSITION_PATTERN.fullmatch("|".join(map(str, values)))
     more = found.group(3).split("-")[1:] if found else []
     if found is None or len(more) != numbers:
         raise cursor.invalid_cursor(_CODE)
-    return int(found.group(1)), found.group(2), tuple(map(int, more))
+    return (int(found.group(1)), found.group(2)), tuple(map(int, more))
 
 
 def parse_position(kind: str, text: str | None) -> CursorPosition | None:
     """Decode the position in a cursor. Raises InvalidArgument."""
-    return None if text is None else decode(kind, text)[:2]
+    return None if text is None else decode(kind, text)[0]
+
+
+def is_at(position: CursorPosition, item_id: str) -> bool:
+    """Whether a position is that of an item."""
+    return position[1][_DIGEST_LENGTH:] == cursor.digest_key(item_id)
 
 
 def resume_index(ids: Sequence[str], position: CursorPosition | None) -> int:
-    """Find where a cursor's item is now; its old position if it is gone."""
+    """Find where a list goes on: before a cursor's item or after the one before it.
+
+    Where one of them was moved, that is what is nearer to the old position, which counts alone if
+    both are gone.
+    """
     if position is None:
         return 0
-    at, begin = position
-    if begin and not (at < len(ids) and ids[at].startswith(begin)):
-        at = next((other for other, one in enumerate(ids) if one.startswith(begin)), at)
-    return min(at, len(ids))
+    at, digests = position
+    if at <= len(ids) and position_at(ids, at) == position:
+        return at
+    last, following = digests[:_DIGEST_LENGTH], digests[_DIGEST_LENGTH:]
+    known = [cursor.digest_key(one) for one in ids]
+    places = [place for place, digest in enumerate(known) if digest == following]
+    places += [place + 1 for place, digest in enumerate(known) if digest == last]
+    return min(places, key=lambda place: abs(place - at), default=min(at, len(ids)))
 
 
 def id_page(
@@ -68,8 +87,3 @@ def id_page(
     """Build the page of a list that was read whole, from a cursor's position on."""
     first = resume_index(ids, position)
     return Page(items[first:], envelope, lambda at: cursor_after(kind, ids, first + at))
-
-
-def name_digest(kind: str, name: str) -> str:
-    """Hash a name for a cursor: names are long, and the hash need not be unique."""
-    return f"{crc32(f'{kind} {name}'.encode()):08x}"

@@ -143,7 +143,7 @@ class _ReadAnswer:
         same_cell = (
             request.position
             and self.cells
-            and self.cells[0]["cell_id"].startswith(request.position[1])
+            and cursors.is_at(request.position, self.cells[0]["cell_id"])
         )
         self.offset = request.offset if same_cell else 0
 
@@ -345,8 +345,11 @@ class _ReadAnswer:
         return self._cursor(min(self.view.first + at + 1, len(self.view.selected) - 1))
 
     def _cursor(self, position: int, offset: int = 0) -> str:
-        cell_id = self.view.selected[position].cell_id
-        return cursors.encode(self.request.cursor_kind, position, cell_id, offset)
+        ids = [cell.cell_id for cell in self.view.selected]
+        if offset:
+            ids[:position] = [""] * position  # the rest of a cell is wherever that is
+        at = cursors.position_at(ids, position)
+        return cursors.encode(self.request.cursor_kind, at, offset)
 
 
 def _select_fields(

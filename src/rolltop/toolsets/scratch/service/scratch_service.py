@@ -136,8 +136,7 @@ class ScratchService:
         if call.cursor is not None and lines != (None, None, None):
             read_response.check_cursor(call.cursor)
         elif call.cursor is not None:
-            at, begin, (offset,) = cursors.decode(kind, call.cursor, 1)
-            position = (at, begin)
+            position, (offset,) = cursors.decode(kind, call.cursor, 1)
         names = ("cell_ids", "indices", "tags", "namespaces", "line_start", "line_count")
         values = (*selector, *lines, call.cursor)
         given = {
@@ -212,7 +211,7 @@ class ScratchService:
         filtered |= left_out
         of_pads, of_cells = await call.read(pad_rows.tags_in_use, selection.namespaces)
         items = [*({"pad": tag} for tag in of_pads), *({"cell": tag} for tag in of_cells)]
-        ids = [cursors.name_digest(*next(iter(item.items()))) for item in items]
+        ids = [f"{side} {tag}" for item in items for side, tag in item.items()]
 
         def envelope(some: list[JsonObject]) -> JsonObject:
             pad_tags, cell_tags = ([i[k] for i in some if k in i] for k in ("pad", "cell"))
@@ -255,8 +254,8 @@ class ScratchService:
         kind = filtered_kind("hits", query, selection.namespaces, selection.tags, mode)
         page = pad_search.HitPage(limit, limit + 1)
         if call.cursor is not None:
-            at, begin, (window, by_words) = cursors.decode(kind, call.cursor, 2)
-            page = pad_search.HitPage(limit, max(2, min(window, MAX_HITS + 1)), (at, begin))
+            position, (window, by_words) = cursors.decode(kind, call.cursor, 2)
+            page = pad_search.HitPage(limit, max(2, min(window, MAX_HITS + 1)), position)
             mode = "words" if by_words else mode  # a further page has the order of the first one
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
         found = await self.search_index.search(call, query, selection, page, mode)
@@ -271,7 +270,7 @@ class ScratchService:
         def cursor_after(index: int) -> str:
             hit = found.hits[index]
             at = places[hit["cell_id"] or hit["scratch_id"]] + 1
-            return cursors.encode(kind, at, "".join(found.ranked[at : at + 1]), *ran)
+            return cursors.encode(kind, cursors.position_at(found.ranked, at), *ran)
 
         return Page(
             found.hits,
@@ -304,7 +303,7 @@ class ScratchService:
             return cursors.id_page(
                 "namespaces",
                 position,
-                [cursors.name_digest("namespace", one["namespace"]) for one in found],
+                [one["namespace"] for one in found],
                 [{**one, "created_at": format_timestamp(one["created_at"])} for one in found],
                 lambda some: {"ok": True, "namespaces": some},
             )

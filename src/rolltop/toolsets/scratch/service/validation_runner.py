@@ -20,7 +20,11 @@ from rolltop.toolsets.scratch.models.records import (
     SchemaEntry,
     ValidationSummary,
 )
-from rolltop.toolsets.scratch.service.cursors import CursorPosition, resume_index
+from rolltop.toolsets.scratch.service.cursors import (
+    CursorPosition,
+    position_at,
+    resume_index,
+)
 from rolltop.toolsets.scratch.service.pads import get_pad, select_cells
 from rolltop.toolsets.scratch.service.schemas import referenced_name
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
@@ -196,7 +200,7 @@ def _read_batch(
             break
         ids.append(cell.cell_id)
     end = first + len(ids)
-    following = (end, all_ids[end]) if end < len(all_ids) else None
+    following = position_at(all_ids, end) if end < len(all_ids) else None
     schemas = pad_rows.schemas_of(tx, scratch_id)
     return CellBatch(first, cell_rows.get_cells(tx, scratch_id, ids), schemas, following)
 
