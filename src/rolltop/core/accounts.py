@@ -111,6 +111,17 @@ def ensure_default_user(tx: Tx) -> User:
     return User(*tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
 
 
+def lock_owner(tx: Tx) -> None:
+    """Wait until no other transaction that asks for it as well works on the caller's things.
+
+    PostgreSQL locks the owner's row, in the mode that lets other tables refer to it; SQLite has
+    one writer anyway.
+    """
+    if tx.kind != "sqlite":
+        mine = select(users.c.id).where(users.c.id == tx.scope.user_id)
+        tx.execute(mine.with_for_update(key_share=True))
+
+
 def find_user_by_email(tx: Tx, email: str) -> User | None:
     """Return the user with this address in any case, or None."""
     wanted = email.strip().lower()

@@ -15,6 +15,7 @@ from tests.toolsets.scratch.caller import Caller, cell
 if TYPE_CHECKING:
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
+    from tests.databases import Clock
 
 TOGETHER = 4
 
@@ -116,3 +117,28 @@ def test_of_cells_with_one_id_in_several_pads_one_is_made(
         codes = Counter(answer.code for answer in answers)
         assert codes == {None: 1, "INVALID_ID": 3}
     assert sum(len(mine.contents(pad)) for pad in pads) == 8
+
+
+def test_a_pad_that_is_written_at_the_moment_of_an_eviction_stays(
+    database: Database, me: Principal, mine: Caller, clock: Clock
+) -> None:
+    desk = make_desk(database, settings={"scratch.max_scratchpads": 2})
+    for _ in range(2):
+        mine.pad()
+
+    async def together(pad: str) -> tuple[Any, Any]:
+        sent = {"scratch_id": pad, "cell": cell("a", "txt")}
+        append = dispatch(desk, "scratch_append_cell", me, sent)
+        create = dispatch(desk, "scratch_create", me, {})
+        return await asyncio.gather(append, create)
+
+    for _ in range(8):
+        newest, oldest = mine.listed()
+        clock.advance(seconds=1)
+        mine.append(newest)
+        clock.advance(seconds=1)
+        appended, created = asyncio.run(together(oldest))
+        assert not created.is_error, created.text
+        kept = mine.listed()
+        assert len(kept) == 2
+        assert (oldest in kept) is not appended.is_error

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, cast
 
+from rolltop.core.accounts import lock_owner
 from rolltop.core.arguments import parse_timestamp, value_preview
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
@@ -137,7 +138,7 @@ def import_pad(tx: Tx, given: PortablePad, limits: PadLimits, result: PadImport)
 
     Raises InvalidArgument if there is no room for it, or one of its cells is in another pad.
     """
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     owner = tx.scope.user_id
     given = replace(given, pad=replace(given.pad, tenant_id=owner))
     pad = given.pad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rolltop.core.accounts import lock_owner
 from rolltop.core.db import Tx
 from rolltop.core.errors import NotFound
 from rolltop.toolsets.scratch.service.cell_input import invalid_value, name
@@ -15,7 +16,7 @@ def rename_namespace(tx: Tx, old: str, new: str, *, migrate: bool) -> int:
     Raises NotFound for an unknown old name, InvalidArgument for a taken new one, or if there are
     pads and `migrate` is False.
     """
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     if not pad_rows.is_registered(tx, old):
         raise NotFound(
             f"There is no namespace {old}",
@@ -43,7 +44,7 @@ def delete_namespace(tx: Tx, namespace: str, *, with_pads: bool) -> tuple[bool, 
 
     Raises InvalidArgument if it is in use and `with_pads` is False.
     """
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     inside = pad_rows.pads_in(tx, namespace)
     if inside and not with_pads:
         raise invalid_value(

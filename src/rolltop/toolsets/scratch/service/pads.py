@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from rolltop.core.accounts import lock_owner
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.types import id_range
@@ -75,7 +76,7 @@ def create_pad(
 
     Raises InvalidArgument if an id is taken or there is no room.
     """
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     pad_id = scratch_id or str(uuid.uuid4())
     _require_free(tx, pad_id)
     by_id = _assign_ids(tx, drafts)
@@ -104,7 +105,7 @@ def update_pad(tx: Tx, scratch_id: str, change: PadChange, if_version: int | Non
 
     """
     if change.namespace is not None:
-        pad_rows.lock_tenant(tx)
+        lock_owner(tx)
     pad = lock_pad(tx, scratch_id, if_version)
     kept = {key: value for key, value in pad.metadata.items() if key not in change.removed}
     changed = replace(
@@ -126,20 +127,21 @@ def update_pad(tx: Tx, scratch_id: str, change: PadChange, if_version: int | Non
     return PadWrite(pad)
 
 
-def delete_pad(tx: Tx, scratch_id: str) -> bool:
-    """Move a pad to the trash, out of the search index; return False if it does not exist."""
+def delete_pad(tx: Tx, scratch_id: str, version: int | None = None) -> bool:
+    """Move a pad to the trash, out of the search index; False if it is not there at `version`."""
     pad = pad_rows.get_pad(tx, scratch_id, lock=True)
-    if pad is not None:
-        unindex_pad(tx, pad)
-        pad_rows.touch_pad(tx, pad, deleted=True)
-    return pad is not None
+    if pad is None or version not in {None, pad.version}:
+        return False
+    unindex_pad(tx, pad)
+    pad_rows.touch_pad(tx, pad, deleted=True)
+    return True
 
 
 def restore_pad(
     tx: Tx, scratch_id: str, limits: PadLimits, reads: Mapping[str, datetime]
 ) -> PadWrite:
     """Restore a pad from the trash. Raises NotFound, or InvalidArgument if there is no room."""
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     pad = pad_rows.get_trashed(tx, scratch_id, lock=True)
     if pad is None:
         raise NotFound(
@@ -155,10 +157,10 @@ def restore_pad(
 
 def evict_idle_pads(tx: Tx, age: timedelta, reads: Mapping[str, datetime]) -> list[str]:
     """Move the caller's pads that were idle for longer to the trash; return their ids."""
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     pad_rows.update_access_times(tx, reads)
     idle = pad_rows.least_recently_used(tx, pad_rows.count_pads(tx), before=tx.now - age)
-    return [pad.scratch_id for pad in idle if delete_pad(tx, pad.scratch_id)]
+    return [pad.scratch_id for pad in idle if delete_pad(tx, pad.scratch_id, pad.version)]
 
 
 def append_cell(
@@ -173,7 +175,7 @@ def append_cell(
 
     """
     if draft.cell_id is not None:
-        pad_rows.lock_tenant(tx)  # another call may give the same id to a cell of another pad
+        lock_owner(tx)  # another call may give the same id to a cell of another pad
     pad = lock_pad(tx, scratch_id, if_version)
     require_room(pad.cell_count + 1, limits)
     added = cell_rows.insert_cells(tx, scratch_id, pad.cell_count, _assign_ids(tx, [draft]))
@@ -427,17 +429,18 @@ def _make_room(tx: Tx, limits: PadLimits, reads: Mapping[str, datetime]) -> list
 
     The tenant is locked; `reads` are accesses that are not stored yet.
     """
-    surplus = pad_rows.count_pads(tx) + 1 - limits.pads if limits.pads else 0
-    if surplus <= 0:
-        return []
-    if limits.policy == "fail":
-        raise capacity_error(
-            f"There are {limits.pads} scratchpads, and no more are allowed",
-            "scratch_delete pads that are done with; scratch_list shows them.",
-        )
-    pad_rows.update_access_times(tx, reads)
-    oldest = pad_rows.least_recently_used(tx, surplus)
-    return [pad.scratch_id for pad in oldest if delete_pad(tx, pad.scratch_id)]
+    evicted: list[str] = []
+    while limits.pads and (surplus := pad_rows.count_pads(tx) + 1 - limits.pads) > 0:
+        if limits.policy == "fail":
+            raise capacity_error(
+                f"There are {limits.pads} scratchpads, and no more are allowed",
+                "scratch_delete pads that are done with; scratch_list shows them.",
+            )
+        pad_rows.update_access_times(tx, reads)
+        # One that was written while this waited for it is no longer among the oldest.
+        oldest = pad_rows.least_recently_used(tx, surplus)
+        evicted += [one.scratch_id for one in oldest if delete_pad(tx, one.scratch_id, one.version)]
+    return evicted
 
 
 def _merge_schemas(tx: Tx, scratch_id: str, change: PadChange) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rolltop.core.accounts import lock_owner
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
 from rolltop.core.db.types import canonical_id
@@ -29,7 +30,7 @@ def restore_cell(tx: Tx, given: str, scratch_id: str | None, limits: PadLimits) 
 
     Raises NotFound, INVALID_ID for the beginning of several ids, CAPACITY_LIMIT_REACHED.
     """
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     known = history.find_refs(tx, EntryFilter(kind="cell", ref=given))
     there = cell_rows.pads_and_tags(tx, known)
     gone = [one for one in known if one not in there]
@@ -69,7 +70,7 @@ def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[
     Raises UndoConflict. A namespace that the operation made stays while a pad is in it.
     """
     service: ScratchService = app.load_service(SERVICE)
-    pad_rows.lock_tenant(tx)
+    lock_owner(tx)
     _put_back(tx, entries, texts, service.limits)
 
 

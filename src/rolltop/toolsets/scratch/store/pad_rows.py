@@ -23,7 +23,6 @@ from sqlalchemy import (
 
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import CompiledStatement
-from rolltop.core.db.schema import users
 from rolltop.core.db.tag_spellings import find_spellings
 from rolltop.core.db.types import Identifier, id_range
 from rolltop.core.db.url import DatabaseKind
@@ -80,17 +79,6 @@ def _update_statement(*names: str) -> CompiledStatement:
 def _put_namespace_statement(kind: DatabaseKind) -> CompiledStatement:
     added = upsert.insert(kind, namespaces).on_conflict_do_nothing()
     return CompiledStatement(added.returning(namespaces.c.namespace))
-
-
-def lock_tenant(tx: Tx) -> None:
-    """Wait until no other transaction makes, removes or moves pads of the caller.
-
-    PostgreSQL locks the owner's row, in the mode that lets other tables refer to it; SQLite has
-    one writer anyway.
-    """
-    if tx.kind != "sqlite":
-        mine = select(users.c.id).where(users.c.id == tx.scope.user_id)
-        tx.execute(mine.with_for_update(key_share=True))
 
 
 def get_pad(tx: Tx, scratch_id: str, *, lock: bool = False) -> Pad | None:
