@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from rolltop.core.dispatch import dispatch
 from tests import forks
 
@@ -57,3 +59,26 @@ def test_of_two_whole_texts_from_one_version_one_is_kept(mine: Caller) -> None:
     for answer in answers:
         if answer.is_error:
             assert answer.structured["error"]["details"]["current_text"] == kept
+
+
+@pytest.mark.parametrize("by_undo", [False, True])
+def test_of_calls_that_bring_a_deleted_note_back_at_once_one_does(
+    mine: Caller, *, by_undo: bool
+) -> None:
+    for number in range(4):
+        note = mine.note(f"text {number}")
+        mine.ok("note_manage", action="trash", id=note, local_version=1)
+        mine.ok("note_manage", action="delete_permanently", id=note, local_version=2)
+        deleted = mine.ok("desk_history", uri=f"rolltop://note/{note}")["changes"][0]
+        restore = {"action": "restore", "id": note, "local_version": 2, "version": 1}
+        sent = {"operation": deleted["operation"]} if by_undo else restore
+        tool = "desk_undo" if by_undo else "note_manage"
+
+        async def together(tool: str, sent: dict[str, Any]) -> list[Any]:
+            calls = (dispatch(mine.desk, tool, mine.scope, sent) for _ in range(4))
+            return await asyncio.gather(*calls)
+
+        codes = Counter(answer.code for answer in asyncio.run(together(tool, sent)))
+        assert codes.keys() <= {None, "VERSION_CONFLICT", "CONFLICT"}
+        assert codes[None] == (4 if by_undo else 1)
+        assert mine.get(note)["text"] == f"text {number}"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.accounts import lock_owner
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.text import patch
@@ -237,6 +238,9 @@ def plan_restore(notebook: Notebook, note_id: str, local_version: int, version: 
     """
     now = notebook.tx.now.timestamp()
     note = notebook.lock(note_id)
+    if note is None:
+        lock_owner(notebook.tx)  # another call may bring it back at this moment
+        note = notebook.lock(note_id)
     if note is None:
         _require_erased(notebook, note_id, local_version)
         old = get_old_version(notebook, note_id, version)

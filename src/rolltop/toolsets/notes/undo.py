@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from rolltop.core.accounts import lock_owner
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
 from rolltop.core.journal.history import Entry
@@ -33,6 +34,7 @@ def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[
     A note of an account is sent with the next sync. One that the operation made goes for good, or
     into the trash if the backend knows it.
     """
+    lock_owner(tx)  # another call may bring the same notes back at this moment
     for entry in reversed(entries):
         _Undo(app, tx, entry, texts).run()
 
