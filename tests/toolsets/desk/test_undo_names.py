@@ -102,3 +102,32 @@ def test_one_operation_of_any_size_is_taken_back(
     operation = next(one["operation"] for one in listed if one["tool"] == "add_task")
     assert len(answer_of(desk, me, "desk_undo", operation=operation)["undone"]) == 6
     assert state(desk, replace(me, actor="other"))["tasks"] == []
+
+
+def test_an_undo_makes_no_more_pads_and_cells_than_there_is_room_for(
+    database: Database, me: Principal
+) -> None:
+    limits = {"scratch.max_scratchpads": 1, "scratch.max_cells_per_pad": 1}
+    desk = make_desk(database, settings=limits)
+    cells = [{"language": "txt", "content": "x"}]
+    first = answer_of(desk, me, "scratch_create", cells=cells)["scratchpad"]
+    named = {"scratch_id": first["scratch_id"]}
+    answer_of(desk, me, "scratch_delete_cell", **named, cell_id=first["cells"][0]["cell_id"])
+    (entry, *_) = answer_of(desk, me, "desk_history")["changes"]
+    answer_of(desk, me, "scratch_append_cell", **named, cell=cells[0])
+    refused = call_tool(desk, me, "desk_undo", operation=entry["operation"])
+    assert refused.code == "CONFLICT"
+    assert "no room for more than 1 cells" in refused.structured["error"]["message"]
+    answer_of(desk, me, "scratch_delete", **named)
+    (entry, *_) = answer_of(desk, me, "desk_history")["changes"]
+    second = answer_of(desk, me, "scratch_create")["scratchpad"]
+    refused = call_tool(desk, me, "desk_undo", operation=entry["operation"])
+    assert refused.code == "CONFLICT"
+    assert "no room for more than 1 pads" in refused.structured["error"]["message"]
+    (left,) = answer_of(desk, me, "scratch_list")["scratchpads"]
+    assert left["scratch_id"] == second["scratch_id"]
+    answer_of(desk, me, "scratch_create")
+    (entry, *_) = answer_of(desk, me, "desk_history", tool="scratch_create")["changes"]
+    answer_of(desk, me, "desk_undo", operation=entry["operation"])  # that of an eviction fits
+    (left,) = answer_of(desk, me, "scratch_list")["scratchpads"]
+    assert left["scratch_id"] == second["scratch_id"]

@@ -67,11 +67,22 @@ def _not_kept(message: str) -> NotFound:
 def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
     """Give the pads and cells that one operation changed their state before it.
 
-    Raises UndoConflict. A namespace that the operation made stays while a pad is in it.
+    Raises UndoConflict, also where there is no room for what comes back. A namespace that the
+    operation made stays while a pad is in it.
     """
     service: ScratchService = app.load_service(SERVICE)
     lock_owner(tx)
+    before = pad_rows.count_pads(tx)
     _put_back(tx, entries, texts, service.limits)
+    things = sorted((entry.thing for entry in entries), key=lambda thing: thing[0] != "pad")
+    _require_room(things[0], before, pad_rows.count_pads(tx), service.limits.pads)
+
+
+def _require_room(thing: undo.Thing, before: int, after: int, limit: int) -> None:
+    """Raise UndoConflict where there are more than before, and more than the limit, 0 for none."""
+    if limit and after > max(before, limit):
+        reason = f"there is no room for more than {limit} {thing[0]}s"
+        raise undo.UndoConflict(thing, reason, by_others=True)
 
 
 def _put_back(
@@ -111,14 +122,18 @@ def _settle_pad(
 ) -> None:
     """Make what follows from a pad's rows true again after some were put back or taken away.
 
-    That is the order and number of its cells, the figures of the cells named, and the index.
+    That is the order and number of its cells, the figures of the cells named, and the index. Raises
+    UndoConflict where there is no room for the cells.
     """
     pads.unindex_cells(tx, cell_ids)
     pad = pad_rows.get_including_trash(tx, scratch_id)
     if pad is None:
         indexer.drop(tx, pads.PAD_KIND, [scratch_id])
         return
-    pad = pad_rows.set_cell_count(tx, pad, cell_rows.reorder(tx, scratch_id, cell_ids))
+    count = cell_rows.reorder(tx, scratch_id, cell_ids)
+    if cell_ids:
+        _require_room(("cell", cell_ids[0]), pad.cell_count, count, limits.cells)
+    pad = pad_rows.set_cell_count(tx, pad, count)
     for cell in cell_rows.get_cells(tx, scratch_id, cell_ids):
         stats = measure_text(cell.content or "", limits)
         if stats != cell.stats:
