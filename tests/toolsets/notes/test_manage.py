@@ -302,3 +302,14 @@ def test_a_cursor_of_another_notes_history_is_refused(local: Caller) -> None:
     assert local.manage("history", id=notes[0], cursor=cursor)["versions"]
     sent = {"action": "history", "id": notes[1], "cursor": cursor}
     assert local.code("note_manage", **sent) == "INVALID_ARGUMENT"
+
+
+def test_a_note_is_found_by_the_beginning_of_its_id_in_any_form(mine: Caller) -> None:
+    note = mine.note("a\n")
+    bare = note.replace("-", "")
+    for given in (note[:8].upper(), note[:14], bare[:13], bare, note.upper()):
+        assert mine.get(given)["id"] == note, given
+        read = mine.ok("desk_read", uri=f"rolltop://note/{given}")
+        assert read["uri"] == f"rolltop://note/{note[:8]}@1"
+    mine.ok("note_manage", action="trash", id=bare[:13].upper(), local_version=1)
+    assert mine.get(note)["trash"] is True

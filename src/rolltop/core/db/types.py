@@ -6,7 +6,17 @@ import json
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol, TypeVar
 
-from sqlalchemy import CHAR, DateTime, Dialect, String, Text, TypeDecorator, Uuid
+from sqlalchemy import (
+    CHAR,
+    ColumnElement,
+    DateTime,
+    Dialect,
+    String,
+    Text,
+    TypeDecorator,
+    Uuid,
+    and_,
+)
 from sqlalchemy.types import TypeEngine
 
 MAX_VERSION: Final = 2**30
@@ -74,6 +84,12 @@ def id_range(digits: str) -> tuple[str, str]:
     given = digits.replace("-", "").lower()
     first, last = (_with_dashes(given.ljust(_UUID_DIGITS, digit)) or "" for digit in "0f")
     return first, last
+
+
+def begins(column: ColumnElement[str], start: str) -> ColumnElement[bool]:
+    """Return the condition of an id kept as text that begins so, of a UUID in any form."""
+    first = start.lower()
+    return column.between(*id_range(first)) | and_(column >= first, column < f"{first}g")
 
 
 def _with_dashes(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it

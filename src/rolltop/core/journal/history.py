@@ -11,13 +11,13 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final, cast
 
-from sqlalchemy import Boolean, ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import Boolean, ColumnElement, delete, func, or_, select, update
 
 from rolltop.core.addresses import is_id_start
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.schema import metadata
-from rolltop.core.db.types import id_range
+from rolltop.core.db.types import begins, id_range
 from rolltop.core.journal.tables import (
     Journaled,
     journal,
@@ -103,12 +103,6 @@ class EntryFilter:
                 yield condition(value)
 
 
-def _begins(start: str) -> ColumnElement[bool]:
-    """Return the condition of an id that begins so; a UUID does with or without its dashes."""
-    first = start.lower()
-    return _j.ref.between(*id_range(first)) | and_(_j.ref >= first, _j.ref < f"{first}g")
-
-
 _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "after": lambda number: _j.sequence > number,
     "before": lambda number: _j.sequence < number,
@@ -124,7 +118,7 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "operations": _j.operation.in_,
     "kind": lambda kind: _j.kind == kind,
     "kinds": _j.kind.in_,
-    "ref": lambda start: _begins(start) if is_id_start(start) else _j.ref == start,
+    "ref": lambda start: begins(_j.ref, start) if is_id_start(start) else _j.ref == start,
     "refs": _j.ref.in_,
     "sequences": _j.sequence.in_,
     "actor_id": lambda user: _j.actor_id == user,

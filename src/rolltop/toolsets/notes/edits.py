@@ -6,12 +6,12 @@ has it: see `sync.push`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.accounts import lock_owner
+from rolltop.core.addresses import is_id_start
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.text import patch
@@ -104,8 +104,7 @@ class SaveConflict(VersionConflict):
         self.yours: Mapping[str, Any] = {k: v for k, v in yours.items() if v is not None}
 
 
-# Shorter than any UUID, which is its own beginning.
-_ID_START: Final = re.compile(r"[0-9a-f]{8}[0-9a-f-]{0,27}", re.ASCII)
+_UUID_LENGTH: Final = 36
 _MAX_CANDIDATES: Final = 5
 
 
@@ -121,7 +120,8 @@ def check_id(note_id: str) -> str:
 
 def may_be_start(given: str) -> bool:
     """Whether a text may be the beginning of a note's id. Raises InvalidArgument as `check_id`."""
-    return _ID_START.fullmatch(check_id(given)) is not None
+    is_whole = len(check_id(given)) == _UUID_LENGTH and given == given.lower()
+    return is_id_start(given) and not is_whole
 
 
 def find_id(notebook: Notebook, given: str) -> str:

@@ -29,7 +29,7 @@ from rolltop.core import tags
 from rolltop.core.accounts import DEFAULT_EMAIL, find_user_by_email
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
-from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.db.types import CodePointString, Identifier, begins
 from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.expiry import MAX_PURGED_ROWS
 from rolltop.core.fulltext import document_index
@@ -147,16 +147,16 @@ class Notebook:
         rows = self.tx.execute(select(_n.id, _n.server_version).where(*self._is_mine))
         return {row.id: row.server_version for row in rows}
 
-    def ids_starting(self, prefix: str, limit: int) -> list[str]:
-        """List ids that start with hexadecimal digits, of notes deleted for good too."""
+    def ids_starting(self, given: str, limit: int) -> list[str]:
+        """List the id given and those that start with its digits, of notes deleted for good too."""
         known = (
             (_n.id, self._is_mine),
             (_v.note_id, self._is_my_version),
         )
         found: set[str] = set()
         for column, mine in known:
-            begins = (column >= prefix, column < f"{prefix}g")
-            statement = select(column).where(*mine, *begins).distinct()
+            is_meant = (column == given) | begins(column, given)
+            statement = select(column).where(*mine, is_meant).distinct()
             found |= set(self.tx.execute(statement.order_by(column).limit(limit)).scalars())
         return sorted(found)[:limit]
 
