@@ -129,3 +129,15 @@ def test_a_restore_where_nothing_is_kept_asks_nothing(shell: Shell) -> None:
     assert shell("restore", "walrus.db").code == 1
     shell.set("DATABASE_URL", "postgresql://walrus@localhost/walrus")
     assert "is out of reach" in shell("restore", "walrus.db").err
+
+
+@pytest.mark.parametrize("address", ["", "postgresql://walrus@127.0.0.1:1/walrus"])
+def test_a_file_that_may_not_be_looked_at_is_named(shell: Shell, address: str) -> None:
+    shell.set("DATABASE_URL", address)
+    outcome = shell("restore", "w" * 300, "--yes")
+    assert (outcome.code, outcome.err.count("\n"), "something failed" in outcome.err) == (
+        1,
+        1,
+        False,
+    )
+    assert "w" * 300 in outcome.err or "File name too long" in outcome.err

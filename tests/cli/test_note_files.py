@@ -141,3 +141,21 @@ def test_what_is_no_export_is_said_in_one_line(shell: Shell, tmp_path: Path, nam
     assert done.code == 1
     assert done.err.count("\n") == 1
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("command", ["notes export", "export"])
+@pytest.mark.parametrize("place", ["w" * 300, "file/below"])
+def test_a_place_that_no_folder_can_have_is_named(filled: Shell, command: str, place: str) -> None:
+    (filled.folder / "file").write_text("in the way")
+    done = filled(*command.split(), place)
+    assert (done.code, done.err.count("\n"), "something failed" in done.err) == (1, 1, False)
+    assert place in done.err
+
+
+@pytest.mark.parametrize("place", ["out", "out.json"])
+def test_notes_that_an_export_has_not_are_told(filled: Shell, place: str) -> None:
+    filled.set("SIMPLENOTE_USERNAME", "ada@example.org")
+    filled.set("SIMPLENOTE_TOKEN", "walrus")
+    done = filled("notes", "export", place)
+    assert done.code == 0
+    assert f"or of none, that are not in it: {len(TEXTS)}." in done.out

@@ -136,8 +136,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         }
         listed = ", ".join(f"{count} {names[kind]}" for kind, count in counts.items())
         yield f"Wrote {listed} to {answer['directory']}."
-        if left := answer.get(_ELSEWHERE):
-            yield f"Notes of other Simplenote accounts, or of none, that are not in it: {left}."
+        yield from note_files.tell_elsewhere(answer.get(_ELSEWHERE, 0))
         return
     for kind, count in counts.items():
         told = ", ".join(f"{number} {_OUTCOMES[name]}" for name, number in count.items() if number)

@@ -44,29 +44,41 @@ def run(arguments: Namespace) -> int:
     with local_context.open_context(options.read_settings(arguments)) as context:
         scope = local_context.local_principal(context)
         if arguments.command == "notes export":
-            line = _export(context, scope, path)
+            lines = _export(context, scope, path)
             users.record_export(context, arguments, path)
-            options.print_line(line)
+            for line in lines:
+                options.print_line(line)
             return 0
         local_context.require_write(scope)
         return _import(context, scope, path)
 
 
-def _export(app: AppContext, principal: Principal, path: Path) -> str:
+def _export(app: AppContext, principal: Principal, path: Path) -> list[str]:
     """Write the notes as they are at one moment, and return what to say of it."""
     is_file = path.suffix.lower() == ".json"
     if not is_file:
         plain_files.require_empty(path)
 
-    def write(tx: Tx) -> str:
+    def write(tx: Tx) -> list[str]:
         notes = portable_notes.read_notes(tx, app.settings)
-        if not is_file:
+        written = f"{path}"
+        if is_file:
+            plain_files.write_file(path, portable_notes.render_export(notes))
+        else:
             count = sum(1 for _written in write_notes(path, path / _TRASH, notes))
-            return f"{count} notes to {path}"
-        plain_files.write_file(path, portable_notes.render_export(notes))
-        return f"{path}"
+            written = f"{count} notes to {path}"
+        return [
+            f"Wrote {written}.",
+            *tell_elsewhere(portable_notes.count_elsewhere(tx, app.settings)),
+        ]
 
-    return f"Wrote {app.database.read_sync(principal, write)}."
+    return app.database.read_sync(principal, write)
+
+
+def tell_elsewhere(count: int) -> Iterator[str]:
+    """Say how many notes an export has not, if there are any."""
+    if count:
+        yield f"Notes of other Simplenote accounts, or of none, that are not in it: {count}."
 
 
 def write_notes(

@@ -50,8 +50,10 @@ class FreeNames:
 
 def require_empty(folder: Path) -> None:
     """Raise InvalidArgument unless nothing is there, or an empty folder."""
-    is_there = folder.is_symlink() or folder.exists()
-    if is_there and not (folder.is_dir() and not any(folder.iterdir())):
+    with _map_os_errors(folder):
+        is_there = folder.is_symlink() or folder.exists()
+        is_free = not is_there or (folder.is_dir() and not any(folder.iterdir()))
+    if not is_free:
         raise InvalidArgument(f"{folder} is there already", hint="Name a new or an empty folder.")
 
 

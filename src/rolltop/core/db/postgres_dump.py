@@ -51,11 +51,11 @@ def load_dump(address: DatabaseUrl, source: Path) -> None:
         Unavailable: pg_restore is needed and not there, or fails, or the server is out of reach.
 
     """
-    if not source.is_file():
-        raise NotFound(f"There is no file {source}.", hint="Name a file `rolltop backup` made.")
-    if _holds_store(address):
-        raise store_there_error(address)
     try:
+        if not source.is_file():
+            raise NotFound(f"There is no file {source}.", hint="Name a file `rolltop backup` made.")
+        if _holds_store(address):
+            raise store_there_error(address)
         if postgres_copy.is_archive(source):
             postgres_copy.load_archive(address, source)
             return
