@@ -89,6 +89,7 @@ def test_every_command_explains_itself(shell: Shell, command: str) -> None:
         (["tools", "--toolsets", "task"], "any of"),
         (["tools", "--tools", "add_tsk"], "did you mean add_task?"),
         (["tools", "--config", "nowhere.toml"], "nowhere.toml does not exist"),
+        (["tools", "--config", "~nosuch/x.toml"], "~nosuch/x.toml is in the home of nobody"),
     ],
 )
 def test_wrong_usage_teaches_and_exits_2(shell: Shell, arguments: list[str], said: str) -> None:
@@ -239,6 +240,21 @@ def test_a_user_without_a_home_is_told_what_to_set(
     outcome = shell(*command.split())
     assert (outcome.code, outcome.err.count("\n")) == (1 if "hook" in command else 2, 1)
     assert "Set HOME" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["XDG_DATA_HOME", "ROLLTOP_DATA_DIR"])
+def test_a_data_directory_that_is_no_utf_8_is_named(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.delenv("ROLLTOP_DATA_DIR")
+    shell.set(name, os.fsdecode(b"/tmp/\xff"))
+    outcome = shell("call", "list_tasks")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "is no UTF-8" in outcome.err
+    shell.set("DATABASE_URL", "sqlite:////tmp/walrus.db")
+    assert shell("config", "database_url").code == 0
+    shell.set("DATABASE_URL", os.fsdecode(b"sqlite:////tmp/\xff/walrus.db"))
+    assert "is no UTF-8" in shell("call", "list_tasks").err
 
 
 def test_an_unexpected_failure_is_one_line_with_a_reference(

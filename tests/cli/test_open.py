@@ -78,7 +78,9 @@ def test_a_browser_gets_the_link_and_neither_terminal_nor_processes_do(
     assert "0;url=http://localhost:8765/login?link=" in file.read_text()
 
 
-@pytest.mark.parametrize("url", ["http://example.org", "https://127.0.0.1", "desk", "http://"])
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "https://127.0.0.1", "desk", "http://", "http://[::1"]
+)
 def test_a_link_is_made_for_servers_of_this_machine_only(shell: Shell, url: str) -> None:
     outcome = shell("open", "--no-browser", "--at", url)
     assert (outcome.code, outcome.out) == (2, "")

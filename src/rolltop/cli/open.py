@@ -61,13 +61,17 @@ def run(arguments: Namespace) -> int:
         return http.serve(
             server_app.build_server_app(_on_loopback(settings), http=True), show, clean
         )
-    origin = urlsplit(str(arguments.at))
-    if origin.scheme != "http" or not host_check.is_loopback(origin.hostname or ""):
+    try:
+        origin = urlsplit(str(arguments.at))
+        is_here = origin.scheme == "http" and host_check.is_loopback(origin.hostname or "")
+    except ValueError:  # a bracket without the other
+        is_here = False
+    if not is_here:
         raise InvalidConfig(
             f"--at {arguments.at} is no server on this machine",
             hint="Write http://127.0.0.1:8765; elsewhere a token is the login.",
         )
-    show(f"http://{origin.netloc}/login?link={_create_link(settings)}")
+    show(f"http://{urlsplit(str(arguments.at)).netloc}/login?link={_create_link(settings)}")
     return 0
 
 

@@ -93,8 +93,14 @@ def _sqlite_path(url: str) -> Path:
     refused = InvalidConfig(f"DATABASE_URL {shown!r} names no SQLite file.", hint=_HINT)
     try:
         parts = urlsplit(url)
-        name = unquote(parts.path[1:])
+        name = unquote(parts.path[1:], errors="strict")
+        name.encode()
         path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # resolve() reads the disk
+    except UnicodeError:
+        raise InvalidConfig(
+            f"The store's name {shown!r} is no UTF-8.",
+            hint="Set ROLLTOP_DATA_DIR to a folder whose name is.",
+        ) from None
     except (ValueError, RuntimeError):  # a bracket alone; ~ of nobody
         raise refused from None
     if parts.netloc or not parts.path.startswith("/") or parts.query or parts.fragment:

@@ -59,7 +59,8 @@ def require_home() -> Generator[None]:
 
 
 def _store(settings: Mapping[str, Path]) -> str:
-    return f"sqlite:///{quote((settings['data_dir'] / STORE_NAME).as_posix())}"
+    path: str = (settings["data_dir"] / STORE_NAME).as_posix()
+    return f"sqlite:///{quote(path, errors='surrogateescape')}"
 
 
 _STORE: Final = (

@@ -54,7 +54,12 @@ def load(
     reading = _SettingsReader(declared, working_directory)
     trusted = [user_directory / FILE_NAME]
     if config is not None:
-        trusted.append(working_directory / config.expanduser())
+        try:
+            trusted.append(working_directory / config.expanduser())
+        except RuntimeError:
+            raise InvalidConfig(
+                f"The settings file {config} is in the home of nobody who is known", hint=_HINT
+            ) from None
     reading.read_trusted_file(trusted[0])
     reading.read_project_files(known=trusted)
     if config is not None:
