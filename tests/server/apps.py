@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_app(
-    folder: Path, *, http: bool = False, started_in: Path | None = None, **changed: Any
+    folder: Path, started_in: Path | None = None, /, *, http: bool = False, **changed: Any
 ) -> ServerApp:
     """Return an application on a store in the folder; `http__auth` stands for http.auth.
 

@@ -133,16 +133,6 @@ def test_an_answer_is_no_larger_than_its_host_takes(
     assert ask() == budget
     assert ask(max_result_tokens=12_345) == 12_345
     assert ask(max_result_tokens=0) == 0
-    for name_of_file, text in (
-        ("rolltop.toml", "max_result_tokens = {}"),
-        (".env", "ROLLTOP_MAX_RESULT_TOKENS={}"),
-    ):
-        for lowered in (20_000, 1_000):  # by a project, which cannot raise it over the host's
-            project = tmp_path / f"{name_of_file} {lowered}"
-            project.mkdir()
-            (project / name_of_file).write_text(text.format(lowered))
-            assert ask(started_in=project) == min(budget, lowered)
-    assert ask(started_in=project, max_result_tokens=12_345) == 12_345
 
 
 @ERAS
