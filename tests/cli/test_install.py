@@ -231,6 +231,33 @@ def test_claude_desktop_is_told_the_project(shell: Shell, monkeypatch: pytest.Mo
     assert shell("install", "cursor", "--docs", "gone").code == 1
 
 
+def test_folders_that_an_entry_names_stay_wherever_it_is_renewed(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, docs = config(shell, "claude-desktop"), tmp_path / "manuals"
+    docs.mkdir()
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'kept.db'}")
+    monkeypatch.chdir(shell.home)
+    assert shell("install", "claude-desktop", "--docs", str(docs), "--yes").code == 0
+    entry = json.loads(path.read_text())
+    entry["mcpServers"]["rolltop"]["env"]["DATABASE_URL"] = "sqlite:////somewhere.db"
+    path.write_text(json.dumps(entry))
+    for folder in (shell.folder, shell.home):
+        monkeypatch.chdir(folder)
+        outcome = shell("install", "claude-desktop", "--yes")
+        assert (outcome.code, "--code" in outcome.out) == (0, False)
+        assert "DATABASE_URL" not in outcome.out
+        assert json.loads(path.read_text()) == entry
+
+
+def test_a_folder_whose_name_no_configuration_can_hold_is_refused(shell: Shell) -> None:
+    folder = f"{shell.home}/\udcff"
+    os.mkdir(folder)  # noqa: PTH102
+    outcome = shell("install", "claude-desktop", "--code", folder, "--yes")
+    assert (outcome.code, "is no UTF-8" in outcome.err) == (1, True)
+    assert not config(shell, "claude-desktop").exists()
+
+
 def test_clients_that_were_moved_are_found(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,17 +9,18 @@ import shutil
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rolltop.cli import client_configs, options
 from rolltop.cli.client_configs import Client
 from rolltop.cli.lazy_modules import workspace
 from rolltop.core import skill
 from rolltop.core.errors import InvalidArgument, InvalidConfig
+from rolltop.core.pagination import replace_surrogates
 
 _VARIABLES: Final = {"code": "CODE_ROOT", "docs": "DOCS_ROOT"}
 _ADDRESSES: Final = ("url", "httpUrl", "serverUrl")
@@ -104,7 +105,7 @@ def _skill_file(client: Client) -> Client | None:
 
 
 def _install(client: Client, arguments: Namespace) -> int:
-    variables = _variables(arguments, client)
+    entry: dict[str, Any] = {}
 
     def set_entry(text: str) -> str:
         old = client.find_entry(text)
@@ -114,18 +115,19 @@ def _install(client: Client, arguments: Namespace) -> int:
                 f"{client.title} reaches Rolltop over HTTP already, at {address}",
                 hint=f"`rolltop uninstall {client.name}` takes that out first.",
             )
-        return client.set_entry(text, client.make_entry(variables, old))
+        entry.update(_make_entry(arguments, client, old))
+        return client.set_entry(text, entry)
 
     if not client.path.parent.is_dir():
         options.print_line(f"{client.path.parent} is not there: is {client.title} installed?")
     code = _change(client, "starts Rolltop", set_entry, sure=arguments.yes)
-    unset = sorted({*options.own_variables()} - {*variables})
+    unset = sorted({*options.own_variables()} - {*entry.get("env", ()), *entry.get("env_vars", ())})
     if unset and code == 0:
         options.print_line(
             f"Set in this shell and not in the entry: {', '.join(unset)}. `rolltop doctor` says "
             "what the client will see."
         )
-    if not client.knows_project and not variables:
+    if not client.knows_project and not _names_roots(entry):
         options.print_line(
             f"{client.title} tells servers no folder. To let Rolltop read one, add --code FOLDER."
         )
@@ -144,18 +146,41 @@ def _find_client(name: str | None) -> Client:
     return clients[name]
 
 
-def _variables(arguments: Namespace, client: Client) -> dict[str, str]:
-    """Return the variables that the entry sets: roots, where the client has none to give."""
+def _make_entry(
+    arguments: Namespace, client: Client, old: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the client's entry: with roots, where it would have none and the client none to give.
+
+    Raises InvalidArgument.
+    """
     roots: dict[str, Path] = {
         name: folder for name in _VARIABLES if (folder := getattr(arguments, name)) is not None
     }
     for folder in roots.values():
         if not folder.is_dir():
             raise InvalidArgument(f"{folder} is no folder", hint="Name one that is there.")
-    if not roots and not client.knows_project:
-        project = workspace.find_project(options.working_directory())
-        roots = {} if project is None else {"code": project}
-    return {_VARIABLES[name]: str(folder.resolve()) for name, folder in roots.items()}
+    entry = client.make_entry(_set_roots(roots), old)
+    if client.knows_project or _names_roots(entry):
+        return entry
+    project = workspace.find_project(options.working_directory())
+    return entry if project is None else client.make_entry(_set_roots({"code": project}), old)
+
+
+def _set_roots(roots: Mapping[str, Path]) -> dict[str, str]:
+    """Return the variables that set roots. Raises InvalidArgument for what is no UTF-8."""
+    variables = {_VARIABLES[name]: str(folder.resolve()) for name, folder in roots.items()}
+    for path in variables.values():
+        if path != replace_surrogates(path):
+            raise InvalidArgument(
+                f"The name of {path!a} is no UTF-8", hint="Name another folder with --code."
+            )
+    return variables
+
+
+def _names_roots(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry's variables or arguments say which folders may be read."""
+    said = (*entry.get("env", ()), *entry.get("args", ()))
+    return any(word in text for text in said for word in ("_ROOT", "retrieval.roots"))
 
 
 def _print_entry(arguments: Namespace) -> None:
@@ -163,8 +188,7 @@ def _print_entry(arguments: Namespace) -> None:
     known = {client.name: client for client in client_configs.clients()}
     client = known.get(arguments.client)
     shown = client or known["cursor"]
-    entry = shown.make_entry(_variables(arguments, shown))
-    options.print_line(shown.set_entry("", entry).rstrip())
+    options.print_line(shown.set_entry("", _make_entry(arguments, shown)).rstrip())
     if client is not None:
         print(f"This belongs into {client.path}", file=sys.stderr)  # noqa: T201  # beside the answer
 
