@@ -272,11 +272,23 @@ def test_a_command_in_a_cache_is_wrong(shell: Shell) -> None:
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    client(shell.home / ".cursor" / "mcp.json", {"d": {"command": str(program), "args": ["serve"]}})
+    entry = {"command": str(program), "args": ["serve"]}
+    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
     outcome = shell("doctor")
     assert outcome.code == 1
     assert "in a cache" in outcome.out
     assert "`rolltop install cursor` mends it" in outcome.out
+
+
+@pytest.mark.parametrize(("place", "name"), [("home", "desk"), ("folder", "rolltop")])
+def test_what_install_would_not_change_is_not_said_to_be_mended_by_it(
+    shell: Shell, place: str, name: str
+) -> None:
+    path = getattr(shell, place) / ".cursor" / "mcp.json"
+    client(path, {name: {"command": "/gone/rolltop", "args": ["serve"]}})
+    outcome = shell("doctor")
+    assert (outcome.code, "which is not there" in outcome.out) == (1, True)
+    assert ("rolltop install" in outcome.out, str(path) in outcome.out) == (False, True)
 
 
 def test_comments_in_a_clients_file_are_allowed(shell: Shell) -> None:

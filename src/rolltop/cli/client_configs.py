@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -292,6 +292,8 @@ class ClientEntry:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     directory: str = ""
     problem: str = ""
+    is_own: bool = False
+    """Whether it is the one that `rolltop install` writes."""
 
 
 def find_entries(working_directory: Path) -> Iterator[ClientEntry]:
@@ -380,9 +382,10 @@ def _read_entries(client: Client, path: Path) -> Iterator[ClientEntry]:
     except ValueError:
         yield ClientEntry(client, path, problem="mentions Rolltop but cannot be parsed")
         return
+    own = client.find_entry(text) if path == client.path else None
     seen: list[ClientEntry] = []
     for server in _servers(document):
-        entry = _entry(client, path, server)
+        entry = replace(_entry(client, path, server), is_own=server == own)
         if entry not in seen:
             seen.append(entry)
             yield entry

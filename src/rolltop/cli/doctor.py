@@ -96,20 +96,21 @@ def _check_clients(settings: Settings) -> Iterator[DoctorResult]:
 
 def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
     """Say what a server that this entry starts reads, and what is wrong with it."""
-    title, install = entry.client.title, f"`rolltop install {entry.client.name}` mends it."
+    title, install = entry.client.title, f"`rolltop install {entry.client.name}"
+    mend = f"{install}` mends it." if entry.is_own else "Change or remove it there."
     if entry.problem:
         yield health.DoctorResult("wrong", "clients", f"{title}: {entry.path} {entry.problem}")
         return
     started = f"{title} ({entry.path}) starts {entry.command}"
     if shutil.which(entry.command) is None:
-        yield health.DoctorResult("wrong", "clients", f"{started}, which is not there", install)
+        yield health.DoctorResult("wrong", "clients", f"{started}, which is not there", mend)
         return
     if client_configs.is_temporary(Path(entry.command)):
         said = f"{started} in a cache, which will be cleared"
-        yield health.DoctorResult("wrong", "clients", said, install)
+        yield health.DoctorResult("wrong", "clients", said, mend)
         return
     if "serve" not in entry.args:
-        yield health.DoctorResult("wrong", "clients", f"{started} without `serve`", install)
+        yield health.DoctorResult("wrong", "clients", f"{started} without `serve`", mend)
         return
     try:
         read = options.read_entry(entry.args, entry.environment, entry.directory)
@@ -125,7 +126,7 @@ def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
             "note",
             "clients",
             f"{title} tells servers no folder, so none can be searched or read",
-            f"`rolltop install {entry.client.name} --code FOLDER` names one.",
+            f"{install} --code FOLDER` names one." if entry.is_own else "CODE_ROOT names one.",
         )
     for notice in read.notices:
         yield health.DoctorResult("note", "clients", f"{title}: {notice.text}")
