@@ -235,6 +235,22 @@ def test_cells_go_on_after_what_was_shown_though_one_was_moved(
     assert [one["cell_id"] for one in cells] == expected
 
 
+@pytest.mark.parametrize("tool", ["scratch_list_cells", "scratch_read"])
+def test_cells_go_on_though_the_last_one_went_to_the_end_and_the_next_is_gone(
+    mine: Caller, tool: str
+) -> None:
+    pad = mine.pad(*[f"cell {n}" for n in range(30)])
+    ids = mine.cell_ids(pad)
+    answer = next(mine.followed(tool, 1_000, scratch_id=pad))
+    count = len(answer["cells"] if "cells" in answer else answer["scratchpad"]["cells"])
+    moved = {"cell_id": ids[count - 1], "cell": cell("moved", "txt"), "new_index": 29}
+    mine.ok("scratch_replace_cell", scratch_id=pad, **moved)
+    mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=ids[count])
+    rest = mine.ok(tool, **(answer["next"]["arguments"] | {"max_tokens": 10_000}))
+    cells = rest["cells"] if "cells" in rest else rest["scratchpad"]["cells"]
+    assert [one["cell_id"] for one in cells] == [*ids[count + 1 :], ids[count - 1]]
+
+
 def test_a_list_goes_on_among_pads_whose_ids_begin_alike(mine: Caller, clock: Clock) -> None:
     ids = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 6)]
     for scratch_id in ids:

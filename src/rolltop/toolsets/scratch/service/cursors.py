@@ -63,7 +63,7 @@ def resume_index(ids: Sequence[str], position: CursorPosition | None) -> int:
     """Find where a list goes on: before a cursor's item or after the one before it.
 
     Where one of them was moved, that is what is nearer to the old position, which counts alone if
-    both are gone.
+    both are gone. Rather than that something is passed over, something is shown again.
     """
     if position is None:
         return 0
@@ -72,9 +72,11 @@ def resume_index(ids: Sequence[str], position: CursorPosition | None) -> int:
         return at
     last, following = digests[:_DIGEST_LENGTH], digests[_DIGEST_LENGTH:]
     known = [cursor.digest_key(one) for one in ids]
-    places = [place for place, digest in enumerate(known) if digest == following]
-    places += [place + 1 for place, digest in enumerate(known) if digest == last]
-    return min(places, key=lambda place: abs(place - at), default=min(at, len(ids)))
+    before = [place for place, digest in enumerate(known) if digest == following]
+    after = [place + 1 for place, digest in enumerate(known) if digest == last]
+    if not before:  # the last one may have been moved on, from before the old position
+        return min(at - (after > [at]), *after, len(ids))
+    return min([*before, *after], key=lambda place: abs(place - at))
 
 
 def id_page(
