@@ -142,6 +142,17 @@ def test_a_token_of_the_issuer_is_told_from_a_wrong_one(make_site: Callable[...,
         assert ann.submit(form, token="wrong").status == 429  # noqa: S106  # none
 
 
+def test_a_token_is_not_called_wrong_while_its_issuer_is_out_of_reach(
+    make_site: Callable[..., Site],
+) -> None:
+    with Issuer() as issuer:
+        token = issuer.token()
+        given = {"http__oauth_issuer": issuer.url}
+        ann = Visitor(make_site(**given, http__public_url=AUDIENCE.removesuffix("/mcp")))
+    page = ann.submit(ann.get("/").form("/login"), token=token)
+    assert (page.status, "expired" in page.text) == (503, False)
+
+
 def test_a_sessions_requests_count_for_its_token(
     make_site: Callable[..., Site], tmp_path: Path
 ) -> None:

@@ -32,10 +32,12 @@ _WINDOW_BYTES: Final = 256
 """What a place costs, however short its lines are."""
 MAX_READ_BYTES: Final = 1 << 26
 """What a call reads to tell what became of evidence, and up to one more text."""
-_LOOK_BYTES: Final = 1 << 15
-"""What each look costs, were there nothing to read."""
+_FILE_BYTES: Final = 1 << 12
+_RECORD_BYTES: Final = 1 << 15
+"""What a look at a file, or at a record, costs, were there nothing to read."""
 _MAX_KEPT: Final = 1 << 14
 _PLACE_LENGTH: Final = 12
+_ANOTHER_ROOT: Final = "its root is another directory here"
 _READERS: Final = {"note": "notes", "cell": "scratch", "file": "retrieval"}
 """What may be evidence, with the toolset that reads it."""
 WEB_ADDRESS: Final = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
@@ -184,46 +186,63 @@ async def resolve_evidence(
         address = parse_address(given)
     except InvalidArgument as refused:
         raise InvalidArgument(f"evidence: {refused.message}", hint=refused.hint) from None
-    path = next(
-        (
-            toolset.evidence[address.kind]
-            for toolset in call.app.registry.toolsets
-            if address.kind in toolset.evidence
-        ),
-        None,
-    )
-    if path is None and address.kind in _READERS:
-        raise OutOfSight(
-            f"evidence {value_preview(given)} is a {address.kind}, which this server does not read",
-            hint=f"A server with the toolset {_READERS[address.kind]} does.",
-        )
-    if path is None:
-        raise InvalidArgument(
-            f"evidence {value_preview(given)} is a {address.kind}",
-            hint="A note, a cell, lines of a file or a web address is evidence.",
-        )
+    path = _find_reader(call, address)
     try:
-        place = _identify_root(call, address, kept)
+        if budget:
+            budget.take(_FILE_BYTES if address.root else _RECORD_BYTES)
+        place = _identify_root(call, address)
         found: EvidenceText = await import_object(path)(call, address, strictly=strictly)
         known = call.app.service(LocatedLines)
         lines, digest, is_only = await known.locate(call, found, address.lines, kept, budget)
-    except InvalidArgument as refused:
-        message = f"evidence {value_preview(given)}: {refused.message}"
-        raise InvalidArgument(message, hint=refused.hint) from None
-    except RolltopError as missing:
-        if isinstance(missing, Unavailable | DeadlineExceeded):
-            raise
-        kind = OutOfSight if isinstance(missing, OutOfSight) else NotFound
-        message = f"evidence {value_preview(given)}: {missing.message}"
-        raise kind(message, hint=missing.hint) from None
+    except RolltopError as refused:
+        raise _explain(refused, call, address, kept) from None
+    if _is_elsewhere(call, address, kept) and kept and digest != kept.sha256:
+        raise OutOfSight(f"evidence {value_preview(given)}: {_ANOTHER_ROOT}")
     uri = str(replace(address, id=found.record_id, lines=lines))
     return Evidence(uri, digest, is_only, place)
 
 
-def _identify_root(call: CallContext, address: Address, kept: Evidence | None) -> str:
+def _find_reader(call: CallContext, address: Address) -> str:
+    """Return what reads the evidence. Raises OutOfSight, and InvalidArgument for what is none."""
+    for toolset in call.app.registry.toolsets:
+        if address.kind in toolset.evidence:
+            return toolset.evidence[address.kind]
+    said = f"evidence {value_preview(str(address))} is a {address.kind}"
+    if address.kind in _READERS:
+        raise OutOfSight(
+            f"{said}, which this server does not read",
+            hint=f"A server with the toolset {_READERS[address.kind]} does.",
+        )
+    raise InvalidArgument(
+        said, hint="A note, a cell, lines of a file or a web address is evidence."
+    )
+
+
+def _explain(
+    refused: RolltopError, call: CallContext, address: Address, kept: Evidence | None
+) -> RolltopError:
+    """Return what is said of evidence that could not be read."""
+    if isinstance(refused, Unavailable | DeadlineExceeded):
+        return refused
+    kind, message = NotFound, refused.message
+    if _is_elsewhere(call, address, kept):
+        kind, message = OutOfSight, _ANOTHER_ROOT
+    elif isinstance(refused, OutOfSight | InvalidArgument):
+        kind = OutOfSight if isinstance(refused, OutOfSight) else InvalidArgument
+    message = f"evidence {value_preview(str(address))}: {message}"
+    return kind(message, hint=refused.hint)
+
+
+def _is_elsewhere(call: CallContext, address: Address, kept: Evidence | None) -> bool:
+    """Report whether the root of a file is another directory than it was."""
+    is_known = kept is not None and kept.place and call.app.roots.find_root(address.root)
+    return bool(is_known and kept and kept.place != _identify_root(call, address))
+
+
+def _identify_root(call: CallContext, address: Address) -> str:
     """Return what tells the directory of a file's root from others; empty for a record.
 
-    Raises OutOfSight where it is not the one that it was.
+    Raises OutOfSight where there is no such root.
     """
     if not address.root:
         return ""
@@ -231,10 +250,7 @@ def _identify_root(call: CallContext, address: Address, kept: Evidence | None) -
     if root is None:
         names = ", ".join(root.name for root in call.app.roots.named) or "none"
         raise OutOfSight(f"There is no root {address.root}", hint=f"The roots are: {names}.")
-    place = hashlib.sha256(os.fsencode(root.path)).hexdigest()[:_PLACE_LENGTH]
-    if kept and kept.place not in {"", place}:
-        raise OutOfSight(f"The root {address.root} is another directory here")
-    return place
+    return hashlib.sha256(os.fsencode(root.path)).hexdigest()[:_PLACE_LENGTH]
 
 
 async def find_state(call: CallContext, kept: Evidence, budget: ReadBudget) -> EvidenceState:
@@ -243,22 +259,18 @@ async def find_state(call: CallContext, kept: Evidence, budget: ReadBudget) -> E
     Nothing where this server does not look there, or the budget is spent.
     """
     try:
-        budget.take(_LOOK_BYTES)
         now = await resolve_evidence(call, kept.uri, kept=kept, budget=budget)
-    except (OutOfSight, InvalidArgument):
+    except OutOfSight:
         return EvidenceState(kept.uri)
     except NotFound:
-        return EvidenceState(kept.uri, "missing" if _is_comparable(kept) else None)
+        return EvidenceState(kept.uri, "missing")
+    except InvalidArgument:  # it was evidence once
+        return EvidenceState(kept.uri, "changed")
     if now.sha256 != kept.sha256:
-        return EvidenceState(kept.uri, "changed" if _is_comparable(kept) else None)
+        return EvidenceState(kept.uri, "changed")
     has_moved = now.uri != kept.uri
     became = f"moved to {show_address(now.uri).rpartition('#')[2]}" if has_moved else ""
     return EvidenceState(now.uri, became=became)
-
-
-def _is_comparable(kept: Evidence) -> bool:
-    """Report whether another thing at the address is known to be in place of what was kept."""
-    return bool(kept.place) or not parse_address(kept.uri).root
 
 
 def worst_state(states: Sequence[EvidenceState]) -> State | None:

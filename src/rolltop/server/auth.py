@@ -42,6 +42,7 @@ else:
     identities = lazy("rolltop.core.identities")
     workspaces = lazy("rolltop.core.workspaces")
 
+_OUT_OF_REACH: Final = 503
 _UNAUTHENTICATED: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
 _INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
 SETTINGS_ACTOR: Final = "http.bearer_token"
@@ -237,13 +238,16 @@ class Authenticator:
             InvalidArgument: the issuer made it, and what it opens is not in the store.
             NotFound: it is not for the workspace of that name.
             RateLimited: too many wrong tokens came from the address.
-            Unavailable: the store is out of reach.
+            Unavailable: the store or the issuer is out of reach.
 
         """
         if self._off:
             return None
         if issuer := self._find_issuer(plain):
-            if isinstance(await self._verify(issuer, plain, address), AuthFailure):
+            failure = await self._verify(issuer, plain, address)
+            if isinstance(failure, AuthFailure):
+                if failure.status == _OUT_OF_REACH:
+                    raise Unavailable(failure.message)
                 return None
             raise InvalidArgument(
                 "Tokens of the issuer are for clients",
@@ -327,7 +331,7 @@ class Authenticator:
             logging.event("token of the issuer refused", reason=str(failure), address=address)
             return self._invalid(accounts.hash_token(token) if failure.was_valid else "")
         except Unavailable as failure:
-            return AuthFailure(503, failure.message, self._challenge())
+            return AuthFailure(_OUT_OF_REACH, failure.message, self._challenge())
 
     async def _find_user(self, claims: TokenClaims) -> User | None:
         """Return the user whom the issuer means; made now if the settings say so."""

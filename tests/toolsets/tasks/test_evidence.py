@@ -9,15 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import select, update
 
 from rolltop.core import evidence
-from rolltop.core.db import SYSTEM
 from rolltop.core.principal import IMPERSONATE
 from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 from rolltop.toolsets.tasks import jobs, service
-from rolltop.toolsets.tasks.store.tables import tasks
 from rolltop.workspace import Roots, file_stat
 from tests.desks import answer_of, call_tool, make_desk
 
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Database, Tx
+    from rolltop.core.db import Database
     from rolltop.core.principal import Principal
 
     Call = Callable[..., Any]
@@ -334,23 +331,49 @@ def test_evidence_is_not_missing_while_its_whole_root_is(
     assert "evidence" not in listed
 
 
-def test_evidence_kept_before_roots_were_told_apart_reopens_nothing(
-    database: Database, desk: AppContext, call: Call, file: Path
+@pytest.mark.parametrize("became", ["folder", "pipe", "link", "too large"])
+def test_what_took_the_place_of_evidence_reopens_its_task(
+    desk: AppContext, call: Call, file: Path, tmp_path: Path, became: str
 ) -> None:
+    file.with_name("other.md").write_text("Other\n")
     given = {"title": "proved", "evidence": [LINES], "reopen_on_change": True}
     task = call("add_task", **given)["data"]["task_id"]
     call("complete_task", task_id=task)
-
-    def forget_places(tx: Tx) -> None:
-        [kept] = tx.execute(select(tasks.c.evidence)).scalar_one()
-        tx.execute(update(tasks).values(evidence=[kept[:3]]))
-
-    database.write_sync(SYSTEM, forget_places)
-    file.write_text("# Log\n\nnew\nall tests pass\n")
-    assert evidence_of(call, task)[0]["became"] == "moved to L4"
-    file.unlink()
+    if became == "too large":
+        os.truncate(file, evidence.MAX_READ_BYTES + 1)
+    else:
+        file.unlink()
+    if became == "folder":
+        file.mkdir()
+    elif became == "pipe":
+        os.mkfifo(file)
+    elif became == "link":
+        (tmp_path / "outside.md").write_text("# Log\n\nall tests pass\n")
+        file.symlink_to(tmp_path / "outside.md")
     asyncio.run(jobs.reopen_changed(desk))
-    assert call("get_task", task_id=task)["data"]["status"] == "completed"
+    [listed] = call("list_tasks")["data"]
+    said = "changed" if became == "too large" else "missing"
+    assert (listed["status"], listed["evidence"]) == ("pending", said)
+
+
+@pytest.mark.parametrize("elsewhere", ["another project"], indirect=True)
+def test_evidence_that_is_the_same_in_another_directory_proves_a_task(
+    elsewhere: AppContext, me: Principal, call: Call, file: Path, tmp_path: Path
+) -> None:
+    task = call("add_task", title="proved", evidence=[LINES], requires_evidence=True)
+    (tmp_path / "other" / "log.md").write_bytes(file.read_bytes())
+    sent = {"task_id": task["data"]["task_id"]}
+    assert call_tool(elsewhere, me, "complete_task", **sent).code is None
+
+
+def test_what_is_wrong_with_evidence_is_told_however_much_else_there_is(
+    call: Call, file: Path
+) -> None:
+    call("add_task", title="proved", evidence=[LINES])
+    addresses = [[f"https://a.example/{n}-{m}" for m in range(50)] for n in range(45)]
+    call("add_task", tasks=[{"title": "links", "evidence": some} for some in addresses])
+    file.write_text("# Log\n")
+    assert [one["problem"] for one in call("desk_resume")["broken"]] == ["evidence missing"]
 
 
 def test_a_list_reads_so_much_evidence_and_the_next_one_goes_on(

@@ -49,8 +49,8 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
 def parse_front_matter(whole: str) -> tuple[Mapping[str, Any], str]:
     """Split a file into the fields above its text and that text; no fields where it has none.
 
-    What stands between two rules and holds no fields is part of the text. Raises ValueError for
-    what is neither JSON nor YAML, and for YAML with aliases.
+    What stands between two rules and holds no fields is part of the text, unless it is blank.
+    Raises ValueError for what is neither JSON nor YAML, and for YAML with aliases.
     """
     found = _FRONT_MATTER.match(whole.removeprefix("\ufeff"))
     if found is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.addresses import Address
 from rolltop.core.context import CallContext
-from rolltop.core.errors import InvalidArgument
+from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.evidence import EvidenceText, OutOfSight
 from rolltop.workspace import PathError
 from rolltop.workspace.file_stat import is_stable_state, state_of
@@ -32,9 +33,8 @@ def _find_file(roots: Roots, address: Address) -> EvidenceText:
             status = file.status
     except PathError as refused:
         root = roots.find_root(address.root)
-        if root and refused.code == "FILE_NOT_FOUND" and _is_gone(root, address.path):
-            raise
-        raise OutOfSight(refused.message, hint=refused.hint) from None
+        kind = NotFound if root and _is_gone(root, address.path) else OutOfSight
+        raise kind(refused.message, hint=refused.hint) from None
     if status.st_size > _MAX_BYTES:
         raise InvalidArgument(
             f"{address.path} is too large for evidence", hint="Name a smaller file."
@@ -50,11 +50,15 @@ def _find_file(roots: Roots, address: Address) -> EvidenceText:
 
 
 def _is_gone(root: Root, path: str) -> bool:
-    """Report whether nothing is there, hidden or not, though the root itself is: not unmounted."""
-    if os.path.exists(root.absolute_path(path)):  # noqa: PTH110  # false for any error
-        return False
-    with suppress(OSError), os.scandir(root.path) as listing:
-        return next(listing, None) is not None
+    """Report whether no file of the root is there, hidden or not, though the root itself is."""
+    try:
+        real = Path(os.path.realpath(root.absolute_path(path), strict=True))
+        return not real.is_file() or not real.is_relative_to(os.path.realpath(root.path))
+    except (FileNotFoundError, NotADirectoryError):
+        with suppress(OSError), os.scandir(root.path) as listing:
+            return next(listing, None) is not None  # an empty one is not mounted
+    except OSError:
+        pass
     return False
 
 
