@@ -373,7 +373,7 @@ def test_what_is_wrong_with_evidence_is_told_however_much_else_there_is(
     addresses = [[f"https://a.example/{n}-{m}" for m in range(50)] for n in range(45)]
     call("add_task", tasks=[{"title": "links", "evidence": some} for some in addresses])
     file.write_text("# Log\n")
-    assert [one["problem"] for one in call("desk_resume")["broken"]] == ["evidence missing"]
+    assert str(call("desk_resume")).count("evidence missing") == 1  # in whichever list it stands
 
 
 def test_a_list_reads_so_much_evidence_and_the_next_one_goes_on(
