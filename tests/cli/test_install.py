@@ -252,7 +252,7 @@ def test_folders_that_an_entry_names_stay_wherever_it_is_renewed(
 
 def test_a_folder_whose_name_no_configuration_can_hold_is_refused(shell: Shell) -> None:
     folder = f"{shell.home}/\udcff"
-    os.mkdir(folder)  # noqa: PTH102
+    os.mkdir(folder)  # noqa: PTH102  # no name for a path as text
     outcome = shell("install", "claude-desktop", "--code", folder, "--yes")
     assert (outcome.code, "is no UTF-8" in outcome.err) == (1, True)
     assert not config(shell, "claude-desktop").exists()

@@ -187,23 +187,24 @@ async def resolve_evidence(
     except InvalidArgument as refused:
         raise InvalidArgument(f"evidence: {refused.message}", hint=refused.hint) from None
     path = _find_reader(call, address)
+    if budget:
+        budget.take(_FILE_BYTES if address.root else _RECORD_BYTES)
+    place = _identify_root(call, address)
+    is_elsewhere = kept is not None and kept.place not in {"", place}
     try:
-        if budget:
-            budget.take(_FILE_BYTES if address.root else _RECORD_BYTES)
-        place = _identify_root(call, address)
         found: EvidenceText = await import_object(path)(call, address, strictly=strictly)
         known = call.app.service(LocatedLines)
         lines, digest, is_only = await known.locate(call, found, address.lines, kept, budget)
     except RolltopError as refused:
-        raise _explain(refused, call, address, kept) from None
-    if _is_elsewhere(call, address, kept) and kept and digest != kept.sha256:
+        raise _explain(refused, address, is_elsewhere=is_elsewhere) from None
+    if kept and is_elsewhere and digest != kept.sha256:
         raise OutOfSight(f"evidence {value_preview(given)}: {_ANOTHER_ROOT}")
     uri = str(replace(address, id=found.record_id, lines=lines))
     return Evidence(uri, digest, is_only, place)
 
 
 def _find_reader(call: CallContext, address: Address) -> str:
-    """Return what reads the evidence. Raises OutOfSight, and InvalidArgument for what is none."""
+    """Name the reader of the evidence. Raises OutOfSight, and InvalidArgument for what is none."""
     for toolset in call.app.registry.toolsets:
         if address.kind in toolset.evidence:
             return toolset.evidence[address.kind]
@@ -218,29 +219,22 @@ def _find_reader(call: CallContext, address: Address) -> str:
     )
 
 
-def _explain(
-    refused: RolltopError, call: CallContext, address: Address, kept: Evidence | None
-) -> RolltopError:
-    """Return what is said of evidence that could not be read."""
+def _explain(refused: RolltopError, address: Address, *, is_elsewhere: bool) -> RolltopError:
+    """Word the refusal of evidence that could not be read."""
     if isinstance(refused, Unavailable | DeadlineExceeded):
         return refused
     kind, message = NotFound, refused.message
-    if _is_elsewhere(call, address, kept):
+    if is_elsewhere:
         kind, message = OutOfSight, _ANOTHER_ROOT
-    elif isinstance(refused, OutOfSight | InvalidArgument):
-        kind = OutOfSight if isinstance(refused, OutOfSight) else InvalidArgument
-    message = f"evidence {value_preview(str(address))}: {message}"
-    return kind(message, hint=refused.hint)
-
-
-def _is_elsewhere(call: CallContext, address: Address, kept: Evidence | None) -> bool:
-    """Report whether the root of a file is another directory than it was."""
-    is_known = kept is not None and kept.place and call.app.roots.find_root(address.root)
-    return bool(is_known and kept and kept.place != _identify_root(call, address))
+    elif isinstance(refused, OutOfSight):
+        kind = OutOfSight
+    elif isinstance(refused, InvalidArgument):
+        kind = InvalidArgument
+    return kind(f"evidence {value_preview(str(address))}: {message}", hint=refused.hint)
 
 
 def _identify_root(call: CallContext, address: Address) -> str:
-    """Return what tells the directory of a file's root from others; empty for a record.
+    """Tell the directory of a file's root from others by a short hash; empty for a record.
 
     Raises OutOfSight where there is no such root.
     """
@@ -249,7 +243,8 @@ def _identify_root(call: CallContext, address: Address) -> str:
     root = call.app.roots.find_root(address.root)
     if root is None:
         names = ", ".join(root.name for root in call.app.roots.named) or "none"
-        raise OutOfSight(f"There is no root {address.root}", hint=f"The roots are: {names}.")
+        message = f"evidence {value_preview(str(address))}: There is no root {address.root}"
+        raise OutOfSight(message, hint=f"The roots are: {names}.")
     return hashlib.sha256(os.fsencode(root.path)).hexdigest()[:_PLACE_LENGTH]
 
 

@@ -198,7 +198,7 @@ def name_thing(entry: Entry) -> str:
 
 
 def find_gone(tx: Tx, address: Address) -> Opened | None:
-    """Return what became of a thing that is gone for good, if the journal still knows.
+    """Say what became of a thing that is gone for good, if the journal still knows.
 
     Raises InvalidArgument for the beginning of several ids.
     """
