@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,13 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy import Engine, event
 
 from rolltop.core.db.schema import metadata
-from rolltop.toolsets.scratch.service.pad_search import MODEL_THREAD_NAME, VECTOR_THREAD_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-_LATE_THREADS = {MODEL_THREAD_NAME, VECTOR_THREAD_NAME}
-"""They read vectors for searches to come, and nothing waits for them."""
 TABLE = re.compile(r"(?i)\b(?:from|join|update|into)\s+(\w+)")
 OWNER = re.compile(r"(?i)\buser_id = ")
 INSERTED = re.compile(r"(?i)\binsert into \w+ (?:as \w+ )?\([^)]*\buser_id\b")
@@ -28,16 +24,12 @@ INSERTED = re.compile(r"(?i)\binsert into \w+ (?:as \w+ )?\([^)]*\buser_id\b")
 class Statements:
     """What was sent to the database, with its parameters."""
 
-    left: set[threading.Thread]
-    """Threads whose statements are not taken down."""
     sent: list[tuple[str, list[Any]]] = field(default_factory=list[tuple[str, list[Any]]])
     given: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     """The same with the parameters as the driver takes them."""
 
     def listen(self, *arguments: Any) -> None:
         """Take one statement down."""
-        if threading.current_thread() in self.left:
-            return
         _connection, _cursor, statement, parameters, *_ = arguments
         self.sent.append((statement, list(flat(parameters))))
         self.given.append((statement, parameters))
@@ -56,9 +48,8 @@ def flat(parameters: object) -> Iterable[object]:
 
 @contextmanager
 def watched() -> Generator[Statements]:
-    """Take down every statement of every engine, but for what an earlier test left running."""
-    left = {thread for thread in threading.enumerate() if thread.name in _LATE_THREADS}
-    statements = Statements(left)
+    """Take down every statement of every engine."""
+    statements = Statements()
     event.listen(Engine, "before_cursor_execute", statements.listen)
     try:
         yield statements

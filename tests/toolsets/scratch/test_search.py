@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from importlib import import_module
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from rolltop.core.errors import Unavailable
 from rolltop.toolsets.scratch.jobs import embed
-from rolltop.toolsets.scratch.service.pad_search import VECTOR_THREAD_NAME
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from tests.desks import make_desk
 from tests.fake_embedder import FakeEmbedder
@@ -228,12 +230,14 @@ def test_words_answer_while_many_vectors_are_read(
 ) -> None:
     fake = FakeEmbedder()
     go_on = threading.Event()
+    readings: SimpleQueue[str] = SimpleQueue()
     vectors = import_module("rolltop.core.fulltext.vector_store")
     warm_cache = vectors.warm_cache
 
     def held_back(tx: Tx, version: str) -> None:
         assert go_on.wait(PATIENCE)
         warm_cache(tx, version)
+        readings.put(version)
 
     install(monkeypatch, fake)
     mine.desk.service(ScratchService).search_index.load_model()
@@ -245,11 +249,43 @@ def test_words_answer_while_many_vectors_are_read(
         answer = mine.ok("scratch_search", query="gull")
         assert (answer["mode"], answer["embedder"], len(answer["hits"])) == ("words", "none", 1)
     go_on.set()
-    for thread in threading.enumerate():
-        if thread.name == VECTOR_THREAD_NAME:
-            thread.join(PATIENCE)
+    readings.get(timeout=PATIENCE)
     answer = mine.ok("scratch_search", query="gull")
     assert (answer["mode"], answer["embedder"]) == ("hybrid", fake.version)
+
+
+def test_the_store_is_not_closed_while_vectors_are_read(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, go_on = threading.Event(), threading.Event()
+    ended: list[str] = []
+    vectors = import_module("rolltop.core.fulltext.vector_store")
+    warm_cache = vectors.warm_cache
+    database = mine.desk.database
+
+    def held_back(tx: Tx, version: str) -> None:
+        started.set()
+        assert go_on.wait(PATIENCE)
+        warm_cache(tx, version)
+        ended.append("reading")
+
+    def close() -> None:
+        database.close(PATIENCE)
+        ended.append("closing")
+
+    install(monkeypatch, FakeEmbedder())
+    monkeypatch.setattr(vectors, "warm_cache", held_back)
+    mine.pad("gull")
+    mine.ok("scratch_search", query="gull")
+    assert started.wait(PATIENCE)
+    closing = threading.Thread(target=close)
+    closing.start()
+    with suppress(Unavailable):
+        while True:  # until it is being closed
+            asyncio.run(database.ping())
+    go_on.set()
+    closing.join(PATIENCE)
+    assert ended == ["reading", "closing"]
 
 
 def test_without_the_extra_words_go_on_and_meaning_names_it(

@@ -167,10 +167,23 @@ class Database:
 
         A cancelled caller gets no answer; its function runs to its end.
         """
-        future = self._thread_pool.submit(
+        return await asyncio.wrap_future(self.submit_read(principal, fn, *args, **kwargs))
+
+    def submit_read(
+        self,
+        principal: Principal,
+        fn: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Future[T]:
+        """Return the future of `fn(tx, …)` of one read transaction, run on one worker thread.
+
+        Raises Unavailable once the database is closed, which waits for it.
+        """
+        return self._thread_pool.submit(
             lambda: self._read(principal, lambda tx: fn(tx, *args, **kwargs))
         )
-        return await asyncio.wrap_future(future)
 
     async def write(
         self,

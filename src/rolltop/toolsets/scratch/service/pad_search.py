@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from rolltop.core.addresses import record_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import SYSTEM, Tx
 from rolltop.core.embedding import Embedder, Matrix
-from rolltop.core.errors import RolltopError
+from rolltop.core.errors import RolltopError, Unavailable
 from rolltop.core.fulltext import hybrid_query, suggestions
 from rolltop.core.fulltext.documents import NO_EMBEDDING, FoundText, IndexHit, TextQuery
 from rolltop.core.lazy_imports import lazy
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 else:  # numpy comes with the extra
     vector_store = lazy("rolltop.core.fulltext.vector_store")
 
-MODEL_THREAD_NAME: Final = "rolltop-embedder"
-VECTOR_THREAD_NAME: Final = "rolltop-vectors"
 _BATCH_SIZE: Final = 64
 _EMBED_LEASE: Final = "scratch.embed"
 _NO_MODEL: Final = ""  # a version that no vector has: every text is pending for it
@@ -187,7 +185,12 @@ class PadSearch:
         if mode == "hybrid":
             if self._model is None and not self._is_loading:
                 self._is_loading = True
-                _start_thread(MODEL_THREAD_NAME, lambda: self._prepare(call.principal))
+                threading.Thread(
+                    target=self._prepare,
+                    args=(call.principal,),
+                    name="rolltop-embedder",
+                    daemon=True,
+                ).start()
             return self._model
         loaded = await call.run_in_thread(self.load_model)
         if loaded is not None:
@@ -209,17 +212,18 @@ class PadSearch:
         """Begin to read the caller's vectors; searches go by words meanwhile."""
         key = (principal.tenant_id, version)
 
-        def read() -> None:
-            try:
-                self._app.database.read_sync(principal, vector_store.warm_cache, version)
-            except RolltopError as failure:
-                logging.event("vectors not read", level="warn", code=failure.code)
-            finally:
-                self._warming.discard(key)
+        def finish(reading: Future[None]) -> None:
+            self._warming.discard(key)
+            if (failure := reading.exception()) is not None:
+                logging.fault(failure, message="vectors not read")
 
-        if key not in self._warming:
-            self._warming.add(key)
-            _start_thread(VECTOR_THREAD_NAME, read)
+        if key in self._warming:
+            return
+        self._warming.add(key)
+        with suppress(Unavailable):  # the store was closed meanwhile
+            database = self._app.database
+            reading = database.submit_read(principal, vector_store.warm_cache, version)
+            reading.add_done_callback(finish)
 
 
 def _store_vectors(
@@ -384,7 +388,3 @@ def _with_pads(
         scratch_id, tags = cells.get(hit.id, ("", ())) if hit.kind == CELL_KIND else (hit.id, None)
         if scratch_id in pads:
             yield hit, pads[scratch_id], tags
-
-
-def _start_thread(name: str, run: Callable[[], None]) -> None:
-    threading.Thread(target=run, name=name, daemon=True).start()
