@@ -12,12 +12,16 @@ from markupsafe import escape
 from rolltop.core.accounts import ensure_default_user
 from rolltop.core.db import SYSTEM
 from rolltop.core.principal import Principal
+from rolltop.toolsets.notes.models import Content, NewNote
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.sync.remote_changes import create_conflict_copy
 from rolltop.web.markdown import render_markdown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rolltop.core.db import Tx
+    from rolltop.toolsets.notes.store.notebooks import Notebook
     from tests.web.visitor import Site, Visitor
 
 
@@ -75,18 +79,34 @@ def test_a_text_comes_back_as_it_was(site: Site, ann: Visitor, text: str) -> Non
     assert (saved["text"], saved["tags"]) == (text, ["touched"])
 
 
+@pytest.mark.parametrize("modified", [-9e10, 9e10])
+def test_a_note_of_any_year_is_shown(site: Site, ann: Visitor, modified: float) -> None:
+    dated = Content("# An old storm", modified=modified, created=modified)
+    change_notes(site, lambda notebook: notebook.create([NewNote(dated, "old")], source="pull"))
+    assert "/notes/old" in ann.get("/notes").links()
+    assert "An old storm" in ann.get("/notes/old").text
+
+
+def change_notes(site: Site, change: Callable[[Notebook], object]) -> None:
+    """Change the local user's notes as a sync does."""
+    user = site.app.database.write_sync(SYSTEM, ensure_default_user)
+
+    def run(tx: Tx) -> None:
+        change(notebooks.open_notebook(tx, site.app.settings)[0])
+
+    site.app.database.write_sync(Principal.for_user(user.id), run)
+
+
 def new_copy(site: Site, note_id: str) -> str:
     """Return the id of the copy that a sync makes of a note whose text and tags it cannot merge."""
 
-    def clash(tx: Tx) -> None:
-        notebook, _account = notebooks.open_notebook(tx, site.app.settings)
+    def clash(notebook: Notebook) -> None:
         note = notebook.get(note_id)
         assert note is not None
         ours = replace(note.content, text="one\ntwo by us\n", tags=("ours",))
         create_conflict_copy(notebook, note, ours)
 
-    user = site.app.database.write_sync(SYSTEM, ensure_default_user)
-    site.app.database.write_sync(Principal.for_user(user.id), clash)
+    change_notes(site, clash)
     (copy,) = site.agent()("note_list", tags=["conflict"])["items"]
     return copy["id"]
 

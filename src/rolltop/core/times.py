@@ -46,6 +46,15 @@ class Span(NamedTuple):
         return self.end - self.start > timedelta(hours=1)
 
 
+def moment_of(seconds: float) -> datetime:
+    """Return the moment, in UTC, so long after 1970; where no date has its year, the nearest."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+        return last if seconds > 0 else first
+
+
 def parse_span(text: str, name: str, now: datetime, *, ahead: bool = False) -> Span:
     """Read ISO 8601, in UTC unless it says, or a time said from `now`, as "tomorrow" is.
 

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from rolltop import __version__
 from rolltop.core.addresses import RECORD_KINDS, parse_address
 from rolltop.core.errors import InvalidArgument
+from rolltop.core.times import moment_of
 
 PAGES: Final = (
     ("/tasks", "Tasks", "list_tasks"),
@@ -76,10 +77,7 @@ def quote_path(path: str) -> str:
 
 def format_moment(at: str | float) -> Markup:
     """Return a time, ISO 8601 or UNIX seconds, as an element that scripts show in local time."""
-    if isinstance(at, str):
-        moment = datetime.fromisoformat(at).astimezone(UTC)
-    else:
-        moment = datetime.fromtimestamp(at, UTC)
+    moment = datetime.fromisoformat(at).astimezone(UTC) if isinstance(at, str) else moment_of(at)
     return _MOMENT.format(moment.isoformat(), moment.strftime("%Y-%m-%d %H:%M UTC"))
 
 

@@ -10,7 +10,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
@@ -71,15 +70,6 @@ def is_stable(mtime_ns: int, ctime_ns: int, at_ns: int | None = None) -> bool:
 def is_stable_state(state: StatState) -> bool:
     """Report whether the file's next change would show."""
     return is_stable(state[1], state[2])
-
-
-def moment_of(time_ns: int) -> datetime:
-    """Return a time of a file, in UTC; where no date has its year, the nearest one that has."""
-    try:
-        return datetime.fromtimestamp(time_ns / 1e9, UTC)
-    except (ValueError, OverflowError, OSError):
-        first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-        return last if time_ns > 0 else first
 
 
 class StatBuffer:

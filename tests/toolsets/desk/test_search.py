@@ -18,6 +18,8 @@ from rolltop.core.fulltext.documents import FoundText
 from rolltop.core.pagination import AddressText
 from rolltop.core.principal import Principal
 from rolltop.toolsets.desk.ranking import rank_texts
+from rolltop.toolsets.notes.models import Content, NewNote
+from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.toolsets.retrieval.service import ranking
 from rolltop.workspace import Roots
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Database
+    from rolltop.core.db import Database, Tx
     from rolltop.workspace import FileStat
     from tests.databases import Clock
 
@@ -217,6 +219,26 @@ def test_the_case_of_tags_counts_for_no_kind(mine: Searcher, clock: Clock) -> No
     mine.call("update_task", task_id=task["task_id"], title="calm", tags=[])
     past = mine.call("desk_search", query="storm", tags=["bug"], as_of=then)["hits"]
     assert sorted(hit["kind"] for hit in past) == ["cell", "note", "task"]
+
+
+@pytest.mark.parametrize("modified", [-9e10, 9e10])
+def test_a_note_of_any_year_is_found_as_it_is_and_as_it_was(
+    mine: Searcher, clock: Clock, modified: float
+) -> None:
+    def pull(tx: Tx) -> None:
+        dated = Content("# An old storm", modified=modified, created=modified)
+        notebook, _account = notebooks.open_notebook(tx, mine.desk.settings)
+        notebook.create([NewNote(dated, "old")], source="pull")
+
+    mine.desk.database.write_sync(mine.scope, pull)
+    clock.advance(hours=1)
+    then = clock().isoformat()
+    clock.advance(hours=1)
+    assert mine.kinds("storm") == ["note"]
+    assert mine.kinds("storm", as_of=then) == ["note"]
+    saved = mine.call("note_get", id="old")
+    mine.call("note_save", id="old", text="calm", local_version=saved["local_version"])
+    assert mine.kinds("storm", as_of=then) == ["note"]
 
 
 def test_tags_find_no_files_and_say_so(mine: Searcher) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
 from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot
+from rolltop.core.times import moment_of
 from rolltop.toolsets.notes.store.notebooks import open_notebook
 from rolltop.toolsets.notes.store.tables import note_texts, notes
 
@@ -22,7 +21,7 @@ def read_earlier(
     texts = {row["number"]: row["content"] for row in snapshot.rows(note_texts.c.number, numbers)}
     found: dict[str, EarlierThing | None] = dict.fromkeys(refs)
     for row in rows:
-        modified = datetime.fromtimestamp(row["modified"], UTC)
+        modified = moment_of(row["modified"])
         found[row["id"]] = EarlierThing(
             snapshot.version(kind, row["id"], row["local_version"]),
             "",

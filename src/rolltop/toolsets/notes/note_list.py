@@ -10,7 +10,7 @@ import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from math import log
 from typing import Any, Final
 from uuid import UUID
@@ -194,7 +194,7 @@ def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
             record_address("note", one.id),
             one.title.lstrip("# "),
             notes[one.id].text,
-            datetime.fromtimestamp(one.modified, UTC),
+            times.moment_of(one.modified),
             ref=one.id,
             words=words.get(one.id, ""),
         )

@@ -22,6 +22,7 @@ from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.pagination import Page
+from rolltop.core.times import moment_of
 from rolltop.toolsets.retrieval.grep.ripgrep import find_matching_files
 from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
@@ -53,7 +54,6 @@ from rolltop.toolsets.retrieval.service.root_lookup import (
 )
 from rolltop.toolsets.retrieval.store import Stamp, Unusable
 from rolltop.workspace import FileStat, Root, SkippedEntries, is_utf8_path
-from rolltop.workspace.file_stat import moment_of
 from rolltop.workspace.globs import FileGlob, globs_by_root
 
 # Seconds of one indexing run, during which it occupies a worker thread.
@@ -157,7 +157,7 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
             file_address(place.repo, place.path, (place.line, place.end_line)),
             place.titles or place.path.rpartition("/")[2],
             place.own,
-            moment_of(changed[place.repo, place.path]),
+            moment_of(changed[place.repo, place.path] / 1e9),
             first_line=place.line,
             by_meaning="meaning" in place.why,
         )

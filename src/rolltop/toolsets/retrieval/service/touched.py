@@ -17,12 +17,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from rolltop.core.errors import InvalidConfig, Unavailable
+from rolltop.core.times import moment_of
 from rolltop.toolsets.retrieval.index.trigram_index import open_index, search_roots
 from rolltop.toolsets.retrieval.models import SearchRoot
 from rolltop.toolsets.retrieval.service.directories import classify_file
 from rolltop.toolsets.retrieval.service.root_lookup import reader_tool, select_roots
 from rolltop.workspace import FileStat, ResolvedPath, Root, SkippedEntries, is_utf8_path
-from rolltop.workspace.file_stat import moment_of, state_of
+from rolltop.workspace.file_stat import state_of
 from rolltop.workspace.walk import Walk
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class LastListing:
                 continue
             with suppress(OSError):  # it is gone
                 status = os.lstat(root.absolute_path(entry.relative))
-                at = moment_of(status.st_mtime_ns)
+                at = moment_of(status.st_mtime_ns / 1e9)
                 if self._is_readable(root, entry.relative, status):
                     key = status.st_dev, status.st_ino
                     found.setdefault(key, TouchedFile(root.name, entry.relative, at))
