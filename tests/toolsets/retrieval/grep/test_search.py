@@ -16,7 +16,7 @@ from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.models import Line, Query
 from rolltop.workspace import FileStat, SkippedEntries
 from tests.forks import PATIENCE
-from tests.toolsets.retrieval.grep.witness import found, trees_of
+from tests.toolsets.retrieval.grep.witness import found, printed_sizes, trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -376,6 +376,17 @@ def test_long_lines_are_searched_a_few_at_a_time(
     hits = found(code, Query("ne+dle", regex=True)).hits
     assert [hit.preview[hit.at :] for hit in hits] == ["needle"] * 30
     assert max(asked) < 2 * 4000
+
+
+@pytest.mark.parametrize(("text", "regex"), [("A", False), ("a.c", False), ("a.", True)])
+def test_of_a_long_line_only_the_first_match_is_listed(
+    code: Path, monkeypatch: pytest.MonkeyPatch, text: str, *, regex: bool
+) -> None:
+    (code / "a").write_text("-" * 500 + "a.c" * 100_000)
+    sizes = printed_sizes(monkeypatch)
+    (hit,) = found(code, Query(text, regex=regex, case="ignore")).hits
+    assert hit.preview[hit.at - 2 : hit.at + 3] == "--a.c"
+    assert max(sizes) < 1000
 
 
 def test_a_file_that_vanished_hides_no_other_though_its_name_has_a_line_break(code: Path) -> None:

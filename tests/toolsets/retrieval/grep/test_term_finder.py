@@ -3,14 +3,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rolltop.toolsets.retrieval.grep import term_finder
 from rolltop.toolsets.retrieval.grep.suggestion import find_suggestion
 from rolltop.toolsets.retrieval.grep.term_finder import find_term_files
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import SkippedEntries
-from tests.toolsets.retrieval.grep.witness import trees_of
+from tests.toolsets.retrieval.grep.witness import printed_sizes, trees_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def files_with(code: Path, *terms: str) -> dict[str, set[str]]:
@@ -39,3 +42,15 @@ def test_a_file_is_found_though_its_name_has_line_breaks(code: Path) -> None:
         "mast": {"a\nb", "\n", "c\n"},
         "thread": {"a\nb", "\n", "c\n"},
     }
+
+
+def test_a_file_that_is_full_of_a_term_hides_no_other_file(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(term_finder, "MAX_PRINTED_BYTES", 10_000)
+    for name in ("a", "b", "c"):
+        (code / name).write_text("mast " * 100_000)
+    (code / "d").write_text("thread\n")
+    sizes = printed_sizes(monkeypatch)
+    assert files_with(code, "mast", "thread") == {"mast": {"a", "b", "c"}, "thread": {"d"}}
+    assert max(sizes) <= 10_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rolltop.toolsets.retrieval.grep.ripgrep import ripgrep_path
+from rolltop.toolsets.retrieval.grep.ripgrep import RipgrepRun, ripgrep_path
 from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.models import SearchRoot
 from rolltop.workspace import Roots
@@ -14,6 +14,8 @@ from rolltop.workspace import Roots
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import pytest
 
     from rolltop.toolsets.retrieval.models import Query, SearchResults
 
@@ -36,6 +38,20 @@ def trees_of(path: Path, *more: Path) -> list[SearchRoot]:
 def found(path: Path, query: Query, limit: int = 10_000) -> SearchResults:
     """Return what a search of the folder finds."""
     return search(trees_of(path), query, limit=limit)
+
+
+def printed_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the bytes of what each run of ripgrep printed from now on."""
+    sizes: list[int] = []
+    result = RipgrepRun.result
+
+    def noted(run: RipgrepRun, *asked: Any) -> bytes:
+        printed = result(run, *asked)
+        sizes.append(len(printed))
+        return printed
+
+    monkeypatch.setattr(RipgrepRun, "result", noted)
+    return sizes
 
 
 def lines(root: Path, files: Sequence[str], query: Query) -> list[tuple[str, int, str]]:

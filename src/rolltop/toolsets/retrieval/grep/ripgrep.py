@@ -9,11 +9,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import distribution
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from rolltop.toolsets.retrieval.models import Query
@@ -31,6 +32,7 @@ _FLAGS: Final = (
     "--with-filename",
     "--no-heading",
 )
+_LITERAL_FLAG: Final = "--fixed-strings"
 _FILE_FLAGS: Final = ("--files-with-matches", "--max-count=1")
 _LINE_FLAGS: Final = ("--line-number", "--byte-offset")
 # Positions only: the text of a line is read from the file.
@@ -86,10 +88,12 @@ class RipgrepRun:
         directory: str | None = None,
         data: bytes | None = None,
         descriptors: Sequence[int] = (),
+        most_bytes: int | None = None,
     ) -> None:
         """Start it on the files, or on `data` as its standard input; `descriptors` stay open in it.
 
-        Raises Unavailable if the system cannot start it.
+        It is killed when it has printed `most_bytes`. Raises Unavailable if the system cannot start
+        it.
         """
         # Prefer standard input for the expression: arguments are short and visible to all users.
         self._input: Final = pattern.text + b"\n" if data is None else data
@@ -105,6 +109,7 @@ class RipgrepRun:
             pass_fds=descriptors,
         )
         self._descriptors: Final = descriptors
+        self._most_bytes: Final = most_bytes
         self._process = self._spawn()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -129,9 +134,12 @@ class RipgrepRun:
 
         """
         printed = self._wait(deadline, is_blocked)
-        if self._process.returncode < 0:  # somebody killed it: the system, for want of memory?
+        if self._process.returncode < 0 and len(printed) != self._most_bytes:
+            # Somebody else killed it: the system, for want of memory?
             self._process = self._spawn()
             printed = self._wait(deadline, is_blocked)
+        if len(printed) == self._most_bytes:
+            return printed
         status = self._process.returncode
         if status < 0 or status > _EXIT_ERROR:
             raise _unavailable_error(f"ended with status {status}")
@@ -155,17 +163,30 @@ class RipgrepRun:
         watcher = threading.Thread(target=watch, daemon=True)
         try:
             watcher.start()
+            printed, self.complaints = self._communicate()
         except RuntimeError as error:
             self.stop()
             raise _unavailable_error("could not be waited for: the system has no thread") from error
-        try:
-            printed, self.complaints = process.communicate(self._input)
         finally:
             ended.set()
-            watcher.join()
+            if watcher.is_alive():
+                watcher.join()
         if failures:
             raise failures[0]
         return printed
+
+    def _communicate(self) -> tuple[bytes, bytes]:
+        """Return what it prints, up to the limit, and its complaints."""
+        process = self._process
+        if self._most_bytes is None:
+            return process.communicate(self._input)
+        output, process.stdout = cast("IO[bytes]", process.stdout), None
+        with ThreadPoolExecutor(1) as other, output:
+            ended = other.submit(process.communicate, self._input)
+            printed = output.read(self._most_bytes)
+            if len(printed) == self._most_bytes:
+                process.kill()
+        return printed, ended.result()[1]
 
     def stop(self) -> None:
         """Kill the process."""
@@ -177,14 +198,23 @@ class FileRun:
     """A run over files by their names below a directory."""
 
     def __init__(
-        self, pattern: Pattern, options: Sequence[str], names: Collection[bytes], directory: str
+        self,
+        pattern: Pattern,
+        options: Sequence[str],
+        names: Collection[bytes],
+        directory: str,
+        most_bytes: int | None = None,
     ) -> None:
-        """Start it. Raises Unavailable."""
+        """Start it; it ends when it has printed `most_bytes`. Raises Unavailable."""
         self._names: Final = names
         self._directory: Final = os.fsencode(directory)
-        self._again: Final = partial(FileRun, pattern, options, directory=directory)
+        self._again: Final = partial(
+            FileRun, pattern, options, directory=directory, most_bytes=most_bytes
+        )
         files = [b"./" + name for name in names]
-        self._run: Final = RipgrepRun(pattern, options, files, directory=directory)
+        self._run: Final = RipgrepRun(
+            pattern, options, files, directory=directory, most_bytes=most_bytes
+        )
         self.unread = set[bytes]()
         """Names of the files that could not be read."""
 
@@ -296,7 +326,7 @@ def _as_arguments(pattern: Pattern) -> list[bytes]:
     if b"\0" in text:
         text = re.escape(text) if not pattern.is_regex else text
         text = text.replace(b"\\\0", b"\0").replace(b"\0", rb"\x00")
-        flags = [flag for flag in flags if flag != b"--fixed-strings"]
+        flags = [flag for flag in flags if flag != _LITERAL_FLAG.encode()]
     return [*flags, b"-e", text]
 
 
@@ -439,19 +469,19 @@ class Pattern:
     @property
     def is_regex(self) -> bool:
         """Whether it is an expression, not a literal text."""
-        return "--fixed-strings" not in self.flags
+        return _LITERAL_FLAG not in self.flags
 
     @property
     def literal(self) -> bytes | None:
         """The only bytes that match, if there are such."""
-        return self.text if self.flags == ("--fixed-strings", "--case-sensitive") else None
+        return self.text if self.flags == (_LITERAL_FLAG, "--case-sensitive") else None
 
     @property
     def first_match(self) -> Pattern:
         """The pattern with the rest of the line included in its first match."""
-        if not self.is_regex:
-            return self
-        return Pattern(b"(?:" + self.text + rb")(?-u:[^\n])*", (*self.flags, _WRAPPED_SIZE_FLAG))
+        text = self.text if self.is_regex else re.escape(self.text)
+        flags = (flag for flag in self.flags if flag != _LITERAL_FLAG)
+        return Pattern(b"(?:" + text + rb")(?-u:[^\n])*", (*flags, _WRAPPED_SIZE_FLAG))
 
 
 # Matches every file with a NUL byte, binary or not.
@@ -491,5 +521,5 @@ def parse_query(query: Query) -> Pattern:
             code="QUERY_INVALID",
             hint="Send a shorter part of it.",
         )
-    kind = () if query.regex else ("--fixed-strings",)
+    kind = () if query.regex else (_LITERAL_FLAG,)
     return Pattern(text, (*kind, _CASE_FLAGS[query.case]))

@@ -32,6 +32,8 @@ _NAME_BYTES: Final = r"(?-u:[0-9A-Za-z_\x80-\xff])"
 _MAX_AROUND: Final = 200
 # Names of files may contain line breaks; what is found in them has neither these nor a NUL.
 _ROW: Final = re.compile(rb"([^\0]+)\0([^\n]*)\n")
+# A line may hold millions of matches; a file that has more of them is known by these.
+MAX_PRINTED_BYTES: Final = 32 << 20
 _OPTIONS: Final = (
     "--only-matching",
     "--no-line-number",
@@ -116,10 +118,15 @@ def _run(
     asked = Pattern(f"(?:{pattern})".encode("utf-8", "replace"), ("--ignore-case",))
 
     try:
-        printed = FileRun(asked, _OPTIONS, named, str(root.path)).result(deadline)
+        run = FileRun(asked, _OPTIONS, named, str(root.path), MAX_PRINTED_BYTES)
+        printed = run.result(deadline)
     except DeadlineExceeded:
         return
-    for name, found in set(_ROW.findall(printed)):
+    if len(printed) == MAX_PRINTED_BYTES and len(batch) > 1:
+        for half in (batch[::2], batch[1::2]):
+            yield from _run(root, pattern, half, deadline)
+        return
+    for name, found in {row.groups() for row in _ROW.finditer(printed)}:
         entry = named.get(name.removeprefix(b"./"))
         if entry is not None:
             yield entry, found.decode("utf-8", "replace")
