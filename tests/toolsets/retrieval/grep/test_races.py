@@ -103,6 +103,27 @@ def test_nor_where_nothing_is_known_of_the_tree(
 
 
 @pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("change", CHANGED)
+def test_nor_where_it_changes_while_it_is_read(
+    code: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    file = code / "a.txt"
+    file.write_text(SEVEN)
+    os.utime(file, (0, 0))  # so that each later time is another
+    after = search(trees_of(code), NEEDLE, limit=5).resume(4)
+    find_lines = ripgrep.find_lines
+
+    def late(*asked: Any) -> Any:
+        file.write_text(CHANGED[change])
+        return find_lines(*asked)
+
+    monkeypatch.setattr(ripgrep, "find_lines", late)
+    with pytest.raises(InvalidArgument) as refused:
+        search(trees_of(code), NEEDLE, limit=5, after=after)
+    assert refused.value.code == "INVALID_CURSOR"
+
+
+@pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("size", [0, 1 << 18])
 def test_a_line_is_shown_as_it_matched_while_somebody_stores_through_a_map(

@@ -6,13 +6,14 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
 from rolltop.toolsets.retrieval.grep import ripgrep, verifier
 from rolltop.toolsets.retrieval.grep.search import search
+from rolltop.toolsets.retrieval.grep.verifier import MatchReader
 from rolltop.toolsets.retrieval.models import Line, Query
 from rolltop.workspace import FileStat, SkippedEntries
 from tests.forks import PATIENCE
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rolltop.toolsets.retrieval.grep.ripgrep import Pattern
+    from rolltop.toolsets.retrieval.grep.ripgrep import LineMatch, Pattern
+    from rolltop.toolsets.retrieval.grep.verifier import Preview
 
 
 def test_hits_come_by_root_then_path_components_then_line(tmp_path: Path) -> None:
@@ -102,6 +104,31 @@ def test_a_page_may_go_on_after_any_of_its_hits(code: Path) -> None:
     for index in (0, 5, 8, 9, 11):
         rest = search(trees_of(code), Query("x"), limit=99, after=first.resume(index))
         assert [*first.hits[: index + 1], *rest.hits] == list(found(code, Query("x")).hits)
+
+
+def test_a_later_page_reads_no_more_lines_than_it_may_show(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (code / name).write_text("x\n" * 1000)
+    after = found(code, Query("x"), 900).resume(899)
+    listed, shown = list[int](), list[int]()
+    find, preview = ripgrep.find_lines, MatchReader.preview
+
+    def listing(*asked: Any) -> list[list[LineMatch]]:
+        lines = find(*asked)
+        listed.extend(map(len, lines))
+        return lines
+
+    def showing(reader: MatchReader, match: LineMatch, column: int) -> Preview:
+        shown.append(match.line)
+        return preview(reader, match, column)
+
+    monkeypatch.setattr(ripgrep, "find_lines", listing)
+    monkeypatch.setattr(MatchReader, "preview", showing)
+    rest = search(trees_of(code), Query("x"), limit=150, after=after)
+    assert [hit.path for hit in rest.hits] == ["a"] * 100 + ["b"] * 50
+    assert (listed, len(shown)) == ([1000, 151, 151], 100 + 151)
 
 
 def test_a_cursor_says_so_where_a_file_still_to_be_read_has_changed(code: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from rolltop.core.errors import InvalidArgument
 from rolltop.toolsets.retrieval.grep import ripgrep
 from rolltop.toolsets.retrieval.grep.ripgrep import NUL, parse_query, scan
-from rolltop.toolsets.retrieval.grep.verifier import VerifiedHits, Verifier, head_is_text
+from rolltop.toolsets.retrieval.grep.verifier import Verifier, head_is_text
 from rolltop.toolsets.retrieval.models import (
     Query,
     SearchMatch,
@@ -103,8 +103,6 @@ class _Search:
         for tree in self._trees:
             entries = self._list_candidates(tree)
             root = str(tree.root.path)
-            # Of a file that was given in part, lines are matched from its first on.
-            max_lines = wanted if self._position is None else wanted + self._position.line
             batches = scan(root, entries, self._pattern, self._deadline)
             with closing(batches):
                 for batch in batches:
@@ -112,12 +110,11 @@ class _Search:
                     for entry in batch.unread:
                         is_file = ripgrep.is_regular_file(f"{root}/{entry.relative}")
                         self._drop(tree, entry, "unreadable" if is_file else "changed")
-                    for hit in self._read(tree, batch.matched, max_lines):
-                        if not self._was_returned(hit):
-                            yield hit
-                            wanted -= 1
-                            if not wanted:
-                                return
+                    for hit in self._read(tree, batch.matched, wanted):
+                        yield hit
+                        wanted -= 1
+                        if not wanted:
+                            return
         self._check_expression()
 
     def _check_expression(self) -> None:
@@ -177,35 +174,31 @@ class _Search:
     def _read(
         self, search_root: SearchRoot, entries: list[FileStat], wanted: int
     ) -> Iterator[SearchMatch]:
-        verifier = Verifier(
-            search_root,
-            self._pattern,
-            context=self._query.context,
-            max_bytes=self._most_bytes,
-            deadline=self._deadline,
-        )
-        for hits in verifier.read(entries, wanted, partial(self._drop, search_root)):
-            if self._has_page_changed(search_root, hits):
-                raise _invalid_cursor()
-            yield from hits
+        for files, after in self._split_begun(search_root, entries):
+            verifier = Verifier(
+                search_root,
+                self._pattern,
+                context=self._query.context,
+                max_bytes=self._most_bytes,
+                deadline=self._deadline,
+                after=after,
+            )
+            for hits in verifier.read(files, wanted, partial(self._drop, search_root)):
+                if after and not hits.as_listed:
+                    raise _invalid_cursor()
+                yield from hits
 
-    def _has_page_changed(self, search_root: SearchRoot, hits: VerifiedHits) -> bool:
-        """Report whether the file in which the previous page ended has changed."""
-        position = self._position
-        if position is None or (search_root.root.name, hits.entry.relative) != (
-            position.repo,
-            position.path,
-        ):
-            return False
-        return not hits.as_listed
+    def _split_begun(
+        self, search_root: SearchRoot, entries: list[FileStat]
+    ) -> list[tuple[list[FileStat], int]]:
+        """Split off the file in which the previous page ended, with its last line.
 
-    def _was_returned(self, hit: SearchMatch) -> bool:
+        That file is the first of all that are still to be searched.
+        """
         position = self._position
-        return (
-            position is not None
-            and (hit.repo, hit.path) == (position.repo, position.path)
-            and hit.line <= position.line
-        )
+        if position and entries and position[:2] == (search_root.root.name, entries[0].relative):
+            return [(entries[:1], position.line), (entries[1:], 0)]
+        return [(entries, 0)]
 
     def _drop(self, search_root: SearchRoot, entry: FileStat, reason: str) -> None:
         if (search_root.root.name, entry) not in self._dropped:

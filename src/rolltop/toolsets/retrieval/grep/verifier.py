@@ -93,7 +93,10 @@ class Verifier:
         context: int,
         max_bytes: int,
         deadline: float,
+        after: int = 0,
     ) -> None:
+        """Prepare it; of each file, only lines after the line `after` are read."""
+        self._after: Final = after
         self._tree: Final = search_root
         self._pattern: Final = pattern
         self._context: Final = context
@@ -103,7 +106,7 @@ class Verifier:
     def read(
         self, entries: Sequence[FileStat], wanted: int, drop: SkipFile
     ) -> Iterator[VerifiedHits]:
-        """Yield the matches of each file that has any, in order; at most `wanted` of one file.
+        """Yield the matches of each file that has any or changed; at most `wanted` of one file.
 
         Lines are matched again in the open file; in a copy of it if it changed since it was listed
         or may change without its times showing it. Files that prove binary or unreadable are
@@ -151,11 +154,16 @@ class Verifier:
             except (OSError, UnreadableFile):
                 drop(entry, "unreadable")
         if opened:
-            descriptors = [one.file.fileno() for one in opened]
-            found = ripgrep.find_lines(self._pattern, descriptors, wanted, self._deadline)
-            for one, lines in zip(opened, found, strict=True):
-                one.lines = lines
+            self._match(opened, wanted)
         return opened
+
+    def _match(self, opened: Sequence[_OpenCandidate], wanted: int) -> None:
+        """Find the matching lines of open files."""
+        descriptors = [one.file.fileno() for one in opened]
+        most = wanted + self._after
+        found = ripgrep.find_lines(self._pattern, descriptors, most, self._deadline)
+        for one, lines in zip(opened, found, strict=True):
+            one.lines = [match for match in lines if match.line > self._after]
 
     def _open(self, entry: FileStat, stack: ExitStack) -> _OpenCandidate:
         """Open a file, or a copy of it, that is still to be matched.
@@ -224,12 +232,12 @@ class Verifier:
     def _hits(
         self, one: _OpenCandidate, columns: dict[LineMatch, int], wanted: int, drop: SkipFile
     ) -> Iterator[VerifiedHits]:
-        """Yield the file's hits, if it has some and did not change while it was read."""
-        ripgrep.check_deadline(self._deadline)
-        entry = one.entry
+        """Yield the file's hits, if it has some or changed since it was listed."""
+        entry, as_listed = one.entry, one.as_listed
         try:
             hits = [self._hit(one, match, columns.get(match, 0)) for match in one.lines]
             if _file_stamp(one.file) != one.state:
+                as_listed = False
                 hits = self._read_again(one, wanted)
         except UnreadableFile:
             drop(entry, "unreadable")
@@ -237,8 +245,8 @@ class Verifier:
         except (FileNotAllowed, NotRegularFile, OSError):
             drop(entry, "changed")
             return
-        if hits:
-            yield VerifiedHits(entry, hits, one.as_listed)
+        if hits or not as_listed:
+            yield VerifiedHits(entry, hits, as_listed)
 
     def _read_again(self, one: _OpenCandidate, wanted: int) -> list[SearchMatch]:
         """Return the hits of a file that changed meanwhile. Raises as `_open`, and OSError."""
@@ -248,9 +256,7 @@ class Verifier:
                 again = self._open(entry, stack)
                 if again.reader.binary or again.state[0] > self._max_bytes:
                     return []
-                (again.lines,) = ripgrep.find_lines(
-                    self._pattern, [again.file.fileno()], wanted, self._deadline
-                )
+                self._match([again], wanted)
                 columns = self._find_columns([again]).get(0, {})
                 hits = [self._hit(again, match, columns.get(match, 0)) for match in again.lines]
                 if _file_stamp(again.file) == again.state:
@@ -258,6 +264,7 @@ class Verifier:
         raise FileNotFoundError
 
     def _hit(self, one: _OpenCandidate, match: LineMatch, column: int) -> SearchMatch:
+        ripgrep.check_deadline(self._deadline)
         preview = one.reader.preview(match, column)
         return SearchMatch(
             self._tree.root.name,
