@@ -14,6 +14,9 @@ from rolltop.workspace.gitignore import DirectoryMatcher, IgnoreRules
 from rolltop.workspace.wildmatch import MalformedPattern, byte_view, wildmatch_regex
 
 _MAX_ALTERNATIVES: Final = 1000
+# Characters of a glob, and of all that its braces expand to.
+_MAX_LENGTH: Final = 4_000
+_MAX_EXPANDED: Final = 100_000
 _EXCEPTIONS: Final = re.compile(r"\n(?=!)")
 _GLOB_SIGN: Final = re.compile(r"[*?\[{/.]")
 _HERE: Final = re.compile(r"(?:\./+)+")
@@ -36,6 +39,8 @@ class FileGlob:
 
     def __init__(self, glob: str, root: str = "", roots: Collection[str] = ()) -> None:
         """Parse the glob for one of several roots. Raises InvalidArgument: FILE_GLOB_INVALID."""
+        if len(glob) > _MAX_LENGTH:
+            raise _invalid_glob(glob, f"it is longer than {_MAX_LENGTH:,} characters")
         glob, *others = _EXCEPTIONS.split(normalize("NFC", glob))
         root, roots = normalize("NFC", root), [normalize("NFC", one) for one in roots]
         glob, exceptions = _split_exceptions(glob)
@@ -229,7 +234,7 @@ class _Unbalanced(Exception):
 def _expand_braces(glob: str) -> Iterator[str]:
     """Yield the glob once for each way through its braces."""
     pending = [glob]
-    made = 0
+    made = characters = 0
     while pending:
         pattern = pending.pop()
         group = _first_group(pattern)
@@ -240,7 +245,11 @@ def _expand_braces(glob: str) -> Iterator[str]:
         made += len(choices)
         if made > _MAX_ALTERNATIVES:
             raise _Unbalanced(f"its braces expand to more than {_MAX_ALTERNATIVES} patterns")
-        pending += [pattern[:start] + choice + pattern[end:] for choice in reversed(choices)]
+        expanded = [pattern[:start] + choice + pattern[end:] for choice in reversed(choices)]
+        characters += sum(map(len, expanded))
+        if characters > _MAX_EXPANDED:
+            raise _Unbalanced(f"its braces expand to more than {_MAX_EXPANDED:,} characters")
+        pending += expanded
 
 
 def _first_group(pattern: str) -> tuple[int, int, list[str]] | None:

@@ -158,6 +158,9 @@ def test_a_list_with_exceptions_is_matched_below_a_path(glob: str, chosen: list[
         "{}",
         "{,}",
         "{a,b}" * 12,
+        "{a,b}" * 6 + "x" * 3000,
+        "x" * 5000,
+        "*.py, !" + "x" * 5000,
         "\ud800",
     ],
 )
