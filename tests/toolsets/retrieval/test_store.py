@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 AT_ONCE = 6
 
 
-def index_file(folder: Path) -> IndexFile:
-    return IndexFile(folder, "x", 1, "CREATE TABLE t (a); CREATE TABLE u (a)")
+def index_file(folder: Path, version: int = 1) -> IndexFile:
+    return IndexFile(folder, "x", version, "CREATE TABLE t (a); CREATE TABLE u (a)")
 
 
 def add(index: IndexFile, value: int) -> None:
@@ -73,6 +73,15 @@ def test_an_index_that_nobody_opened_for_long_is_deleted(
             add(index, 2)
         add(other, 3)
     assert len([*tmp_path.glob("*.db")]) == 2
+
+
+def test_versions_that_run_at_once_each_keep_an_index(tmp_path: Path) -> None:
+    with closing(index_file(tmp_path, 2)) as newer, closing(index_file(tmp_path, 1)) as older:
+        add(newer, 2)
+        add(older, 1)
+        for index, version in ((newer, 2), (older, 1)):
+            with closing(index_file(tmp_path, version)) as again:
+                assert values(index) == values(again) == [(version,)]
 
 
 def test_one_that_is_deleted_while_it_is_open_is_made_anew(tmp_path: Path) -> None:

@@ -371,14 +371,17 @@ def _translate_busy() -> Generator[None, None, None]:
 
 
 def _newest(folder: Path, prefix: str, version: int) -> Path:
-    """Choose the file to use; delete those of other versions and damaged ones."""
+    """Choose the file to use; delete damaged ones.
+
+    Those of other versions stay while they are used: several versions of Rolltop may run at once.
+    """
     number = 1
     for path in folder.glob(f"{prefix}-*.db*"):
         name, _, ending = path.name.partition(".db")
         own, _, count = name.removeprefix(f"{prefix}-").partition("-")
         if own != str(version) or not count.isdigit():
-            path.unlink(missing_ok=True)
-        elif ending == _GIVEN_UP:
+            continue
+        if ending == _GIVEN_UP:
             number = max(number, int(count) + 1)
             _remove(path.with_name(f"{name}.db"))
         else:

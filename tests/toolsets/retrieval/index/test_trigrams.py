@@ -204,15 +204,19 @@ def test_an_index_is_kept_between_starts_and_shared(indexed: Indexed, code: Path
     other.indexes.close()
 
 
-def test_an_index_of_another_format_is_dropped(indexed: Indexed, code: Path) -> None:
+def test_an_index_of_another_format_is_left_to_those_who_use_it(
+    indexed: Indexed, code: Path
+) -> None:
     (code / "f").write_text("needle\n")
     indexed.kept.mkdir(mode=0o700)
-    for name in ("trigrams-0-1.db", "trigrams-0-1.db-wal", "trigrams-99-4.db"):
+    others = {"trigrams-0-1.db", "trigrams-0-1.db-wal", "trigrams-99-4.db"}
+    for name in others:
         (indexed.kept / name).write_bytes(b"of another version")
+        (indexed.kept / name).chmod(0o600)
     indexed.build()
-    assert [file.name for file in indexed.kept.glob("*.db")] == [
-        f"trigrams-{trigram_file.VERSION}-1.db"
-    ]
+    kept = {file.name for file in indexed.kept.iterdir() if b"another" in file.read_bytes()}
+    assert kept == others
+    assert (indexed.kept / f"trigrams-{trigram_file.VERSION}-1.db").stat().st_size
     assert (indexed.kept.stat().st_mode & 0o777, *_modes(indexed.kept)) == (0o700, 0o600)
 
 

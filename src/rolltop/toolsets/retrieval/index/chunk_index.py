@@ -36,7 +36,7 @@ from rolltop.toolsets.retrieval.store import (
     encode_path,
 )
 
-# Of the schema and of how texts are read, cut and tokenized; a file of another version is dropped.
+# Of the schema and of how texts are read, cut and tokenized; other versions have other files.
 VERSION: Final = 10_200 + outline.VERSION
 
 # Prefix of the term for a chunk's whole name, as `plain_name` returns it.

@@ -24,7 +24,7 @@ from rolltop.toolsets.retrieval.store import (
 if TYPE_CHECKING:
     from rolltop.workspace import FileStat
 
-# Version of the schema; files of other versions are deleted.
+# Version of the schema; other versions have other files.
 VERSION: Final = 4
 
 PREFIX: Final = "trigrams"
