@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +21,6 @@ from tests.toolsets.retrieval.grep.witness import trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
     from rolltop.workspace import FileStat, SkippedEntries
 
 NEEDLE = Query("needle")
@@ -214,3 +213,23 @@ def test_a_first_look_misses_no_line_that_moves_within_a_large_file(
     )
     answer = search([listed(code)], NEEDLE, limit=10)
     assert [(hit.path, hit.line) for hit in answer.hits] == [("large", 12_002)]
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_file_that_fails_only_when_its_lines_are_looked_for_hides_no_other(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        (code / name).write_text("needle\n")
+    find_lines = ripgrep.find_lines
+
+    with Path("/proc/self/mem").open("rb") as failing:
+
+        def late(pattern: ripgrep.Pattern, descriptors: list[int], *asked: Any) -> Any:
+            os.dup2(failing.fileno(), descriptors[1])
+            return find_lines(pattern, descriptors, *asked)
+
+        monkeypatch.setattr(ripgrep, "find_lines", late)
+        answer = search([listed(code)], NEEDLE, limit=10)
+    assert [hit.path for hit in answer.hits] == ["a", "c"]
+    assert answer.skipped.unreadable == 1

@@ -115,9 +115,9 @@ def test_a_later_page_reads_no_more_lines_than_it_may_show(
     listed, shown = list[int](), list[int]()
     find, preview = ripgrep.find_lines, MatchReader.preview
 
-    def listing(*asked: Any) -> list[list[LineMatch]]:
+    def listing(*asked: Any) -> list[list[LineMatch] | None]:
         lines = find(*asked)
-        listed.extend(map(len, lines))
+        listed.extend(len(one or ()) for one in lines)
         return lines
 
     def showing(reader: MatchReader, match: LineMatch, column: int) -> Preview:

@@ -39,7 +39,9 @@ _LINE_FLAGS: Final = ("--line-number", "--byte-offset")
 _POSITION_FLAGS: Final = (*_LINE_FLAGS, "--max-columns=1")
 # File names may contain line breaks, and lines a NUL.
 _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(\d+):[^\n]*\n")
-_UNREAD: Final = re.compile(rb"^rg: \./((?s:.+?)): [^:\n]*\(os error \d+\)$", re.MULTILINE)
+_UNREAD: Final = re.compile(
+    rb"^rg: (?:\./|(?=/dev/fd/\d+: ))((?s:.+?)): [^:\n]*\(os error \d+\)$", re.MULTILINE
+)
 _REASON: Final = re.compile(rb"error: (.+)")
 # More than the check of an expression allows, so that a wrapped expression still compiles.
 _WRAPPED_SIZE_FLAG: Final = "--regex-size-limit=200M"
@@ -244,15 +246,19 @@ class FileRun:
 
 def find_lines(
     pattern: Pattern, descriptors: Sequence[int], max_lines: int, deadline: float
-) -> list[list[LineMatch]]:
-    """Find the first matching lines of each open file. Raises as `RipgrepRun.result`."""
+) -> list[list[LineMatch] | None]:
+    """Find the first matching lines of each open file; None for one that cannot be read.
+
+    Raises as `RipgrepRun.result`.
+    """
     names = [b"/dev/fd/%d" % descriptor for descriptor in descriptors]
     options = (*_POSITION_FLAGS, f"--max-count={max_lines}")
-    printed = RipgrepRun(pattern, options, names, descriptors=descriptors).result(deadline)
+    run = RipgrepRun(pattern, options, names, descriptors=descriptors)
     matches: dict[bytes, list[LineMatch]] = {}
-    for name, line, offset in _ROW.findall(printed):
+    for name, line, offset in _ROW.findall(run.result(deadline)):
         matches.setdefault(name, []).append(LineMatch(int(line), int(offset)))
-    return [matches.get(name, []) for name in names]
+    unread = {*_UNREAD.findall(run.complaints)}
+    return [None if name in unread else matches.get(name, []) for name in names]
 
 
 def find_columns(pattern: Pattern, lines: Sequence[bytes], deadline: float) -> dict[int, int]:

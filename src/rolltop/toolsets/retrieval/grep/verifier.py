@@ -79,7 +79,8 @@ class _OpenCandidate:
         self.state: Final = state
         self.as_listed: Final = as_listed
         self.reader: Final = MatchReader(descriptor_reader(file.fileno()), state[0])
-        self.lines: list[LineMatch] = []
+        self.lines: list[LineMatch] | None = []
+        """None if they could not be read."""
 
 
 class Verifier:
@@ -163,7 +164,7 @@ class Verifier:
         most = wanted + self._after
         found = ripgrep.find_lines(self._pattern, descriptors, most, self._deadline)
         for one, lines in zip(opened, found, strict=True):
-            one.lines = [match for match in lines if match.line > self._after]
+            one.lines = lines and [match for match in lines if match.line > self._after]
 
     def _open(self, entry: FileStat, stack: ExitStack) -> _OpenCandidate:
         """Open a file, or a copy of it, that is still to be matched.
@@ -207,7 +208,7 @@ class Verifier:
         long: list[tuple[int, LineMatch, bytes]] = []
         size = 0
         for number, one in enumerate(opened):
-            for match in one.lines:
+            for match in one.lines or ():
                 line = self._line_bytes(one, match)
                 if len(line) <= _SHORT_LINE:
                     continue
@@ -235,7 +236,7 @@ class Verifier:
         """Yield the file's hits, if it has some or changed since it was listed."""
         entry, as_listed = one.entry, one.as_listed
         try:
-            hits = [self._hit(one, match, columns.get(match, 0)) for match in one.lines]
+            hits = self._hits_of(one, columns)
             if _file_stamp(one.file) != one.state:
                 as_listed = False
                 hits = self._read_again(one, wanted)
@@ -258,10 +259,16 @@ class Verifier:
                     return []
                 self._match([again], wanted)
                 columns = self._find_columns([again]).get(0, {})
-                hits = [self._hit(again, match, columns.get(match, 0)) for match in again.lines]
+                hits = self._hits_of(again, columns)
                 if _file_stamp(again.file) == again.state:
                     return hits
         raise FileNotFoundError
+
+    def _hits_of(self, one: _OpenCandidate, columns: dict[LineMatch, int]) -> list[SearchMatch]:
+        """Read the matching lines. Raises UnreadableFile."""
+        if one.lines is None:
+            raise UnreadableFile
+        return [self._hit(one, match, columns.get(match, 0)) for match in one.lines]
 
     def _hit(self, one: _OpenCandidate, match: LineMatch, column: int) -> SearchMatch:
         ripgrep.check_deadline(self._deadline)
