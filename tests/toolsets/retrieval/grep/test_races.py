@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tests.toolsets.retrieval.grep.witness import trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
     from rolltop.workspace import FileStat, SkippedEntries
 
 NEEDLE = Query("needle")
@@ -233,3 +235,24 @@ def test_a_file_that_fails_only_when_its_lines_are_looked_for_hides_no_other(
         answer = search([listed(code)], NEEDLE, limit=10)
     assert [hit.path for hit in answer.hits] == ["a", "c"]
     assert answer.skipped.unreadable == 1
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_large_file_that_grows_all_the_time_is_found_with_the_lines_it_has(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifier, "MAX_COPY_BYTES", 100)
+    file = code / "a.log"
+    file.write_text("needle\n" + "x\n" * 100 + "half a nee")
+    find_lines = ripgrep.find_lines
+    looks = count(1)
+
+    def late(*asked: Any) -> Any:
+        with file.open("a") as log:
+            log.write(f"dle {next(looks)}\nhalf a nee")
+        return find_lines(*asked)
+
+    monkeypatch.setattr(ripgrep, "find_lines", late)
+    answer = search([listed(code)], NEEDLE, limit=10)
+    shown = [f"half a needle {number}" for number in range(1, next(looks) - 1)]
+    assert [hit.preview for hit in answer.hits] == ["needle", *shown]

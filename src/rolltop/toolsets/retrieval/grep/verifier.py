@@ -251,7 +251,7 @@ class Verifier:
 
     def _read_again(self, one: _OpenCandidate, wanted: int) -> list[SearchMatch]:
         """Return the hits of a file that changed meanwhile. Raises as `_open`, and OSError."""
-        for _ in range(_ATTEMPTS):
+        for attempt in range(1, _ATTEMPTS + 1):
             with ExitStack() as stack:
                 entry = one.entry._replace(size=-1)  # no state: it is copied
                 again = self._open(entry, stack)
@@ -260,8 +260,14 @@ class Verifier:
                 self._match([again], wanted)
                 columns = self._find_columns([again]).get(0, {})
                 hits = self._hits_of(again, columns)
-                if _file_stamp(again.file) == again.state:
+                now = _file_stamp(again.file)
+                if now == again.state:
                     return hits
+                if attempt == _ATTEMPTS and now[0] > again.state[0]:
+                    # It grows all the time: what it held before is not touched by that.
+                    end = again.reader.end_of_lines()
+                    whole = sum(match.offset < end for match in again.lines or ())
+                    return hits[:whole]
         raise FileNotFoundError
 
     def _hits_of(self, one: _OpenCandidate, columns: dict[LineMatch, int]) -> list[SearchMatch]:
@@ -383,6 +389,10 @@ class MatchReader:
         if column is None:
             column = max(0, self._end() - match.offset)
         return self._truncate(self._window(match.offset, column))
+
+    def end_of_lines(self) -> int:
+        """Find the end of the last line that has one."""
+        return self._line_start(self._end())
 
     def lines_before(self, match: LineMatch, count: int) -> tuple[Line, ...]:
         """Return up to `count` lines before a line, each truncated if it is long."""
