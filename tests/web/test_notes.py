@@ -157,6 +157,25 @@ def test_a_conflict_shows_both_sides_and_takes_either(site: Site, ann: Visitor) 
     assert agent("note_get", id=note_id)["text"] == "one\ntwo by hand\n"
 
 
+def test_a_conflict_keeps_what_an_agent_changed_of_the_fields_that_the_person_left(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="one\r\ntwo\r\n", tags=["birds"])["id"]
+    path = f"/notes/{note_id}/edit"
+    opened = ann.get(path).form(path)
+    agent("note_save", id=note_id, local_version=1, text="one\r\n2\r\n", tags=["birds", "water"])
+    page = ann.submit(opened, text="one\nthree\n", action="save")
+    assert page.status == 409
+    assert page.form(path).fields["tags"] == "birds\nwater"
+    retagged = ann.submit(opened, tags="herons", action="save")
+    assert retagged.form(path).fields["text"].splitlines() == ["one", "2"]
+    assert "Tags: birds water" in " ".join(retagged.text.split())
+    assert ann.submit(page.form(path), action="save").status == 200
+    note = agent("note_get", id=note_id)
+    assert (note["text"], note["tags"]) == ("one\r\nthree\r\n", ["birds", "water"])
+
+
 def test_a_note_that_would_shrink_is_asked_about(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     note_id = agent("note_save", text="word " * 200)["id"]

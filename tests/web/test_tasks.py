@@ -214,6 +214,36 @@ def test_a_change_that_an_agent_was_faster_with_is_a_conflict_that_keeps_the_tex
     assert agent("get_task", task_id=task_id)["data"]["title"] == "by hand"
 
 
+def test_a_conflict_keeps_what_an_agent_changed_of_the_fields_that_the_person_left(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    first = agent("add_task", title="first")["data"]["task_id"]
+    given = {"title": "second", "description": "one\r\ntwo", "tags": ["a"], "priority": 3}
+    task_id = agent("add_task", **given)["data"]["task_id"]
+    path = f"/tasks/{task_id}"
+    form = ann.get(path).forms[-1]
+    theirs = {
+        "tags": ["a", "b"],
+        "blocked_by": [first],
+        "links": ["https://example.org/x"],
+        "acceptance": ["below 20 ms"],
+        "requires_evidence": True,
+        "description": "two",
+        "priority": 1,
+    }
+    agent("update_task", task_id=task_id, **theirs)
+    page = ann.submit(form, title="by hand", tags="c", priority="0", action="save")
+    assert page.status == 409
+    text = " ".join(page.text.split())
+    for shown in ("title nowsecond", "tags nowa b", "priority now1"):
+        assert shown in text
+    assert ann.submit(page.forms[-1], action="save").status == 200
+    task = agent("get_task", task_id=task_id)["data"]
+    kept = {**theirs, "title": "by hand", "tags": ["c"], "priority": 0}
+    assert {name: task[name] for name in kept} == kept
+
+
 def test_a_claimed_task_is_changed_only_on_purpose(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     task_id = agent("add_task", title="claimed")["data"]["task_id"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rolltop.core.text.diff import diff_lines
@@ -30,6 +30,17 @@ def restore_line_breaks(text: str, original: str) -> str:
     return "".join(
         line + end for line, end in zip(after, [*ends[: len(after) - 1], ""], strict=True)
     )
+
+
+def take_current(
+    sent: Mapping[str, str], base: Mapping[str, str], now: Mapping[str, str]
+) -> dict[str, str]:
+    """Return a form's fields: those that are sent as they were in `base` as they are `now`."""
+    kept = {name: _LINE_BREAK.sub("\n", value) for name, value in base.items()}
+    return {
+        name: value if sent.get(name, "") == kept.get(name) else sent.get(name, "")
+        for name, value in now.items()
+    }
 
 
 def read_list(text: str, original: Sequence[str] = ()) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from rolltop.toolsets.notes.models import CONFLICT_TAG
 from rolltop.toolsets.notes.service import NoteService
 from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
-from rolltop.web.form_texts import read_list, restore_line_breaks
+from rolltop.web.form_texts import read_list, restore_line_breaks, take_current
 from rolltop.web.markdown import render_markdown
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
@@ -65,9 +66,12 @@ async def show_editor(visit: Visit) -> Response:
     note = await _get_note(visit) if "id" in visit.request.path_params else None
     values: JsonObject = {"text": "", "tags": "", "version": ""}
     if note is not None:
-        tags = "\n".join(note["tags"])
-        values = {"text": note["text"], "tags": tags, "version": note["local_version"]}
+        values = {**_fields_of(note), "version": note["local_version"]}
     return visit.render("note_editor", note=note, values=values, html=None, failure=None)
+
+
+def _fields_of(note: JsonObject) -> dict[str, str]:
+    return {"text": note["text"], "tags": "\n".join(note["tags"])}
 
 
 async def save_note(visit: Visit) -> Response:
@@ -92,13 +96,21 @@ async def save_note(visit: Visit) -> Response:
         saved = await visit.call_exactly("note_save", arguments)
     except ToolFailure as failure:
         if failure.code == "VERSION_CONFLICT" and note is not None:
-            note = await _get_note(visit)  # who was faster may have been so after the first look
-            lines = await visit.run_in_thread(compare_texts, note["text"], text)
-            return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
+            return await _show_conflict(visit, values)
         return visit.render(
             "note_editor", failure.status, note=note, values=values, html=None, failure=failure
         )
     return visit.redirect(f"/notes/{saved['id']}")
+
+
+async def _show_conflict(visit: Visit, values: dict[str, str]) -> Response:
+    """Show both sides: the note as it is now, and with what this person changed of it."""
+    note, base = await _get_note(visit), dict[str, str]()
+    with suppress(ToolFailure):  # that version is kept no more
+        base = _fields_of(await _get_note(visit, parse_number(values["version"])))
+    values |= take_current(visit.form, base, _fields_of(note))
+    lines = await visit.run_in_thread(compare_texts, note["text"], values["text"])
+    return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
 
 
 async def show_versions(visit: Visit) -> Response:

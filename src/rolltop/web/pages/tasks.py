@@ -22,7 +22,7 @@ from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
-from rolltop.web.form_texts import read_list, restore_line_breaks
+from rolltop.web.form_texts import read_list, restore_line_breaks, take_current
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _MAX_CARDS: Final = 50
@@ -121,6 +121,7 @@ async def _render_task(
     conflict: ToolFailure | None = None,
 ) -> Response:
     background = await read_background(visit, f"rolltop://task/{task['task_id']}")
+    now = _fields_of(task)
     service: TaskService = visit.app.load_service(TOOLSET.service)
     named = [one for one in (*task.get("blocked_by", ()), task.get("parent_id")) if one]
     titles, members = await visit.read(_read_names, service, named)
@@ -129,6 +130,7 @@ async def _render_task(
         409 if conflict else 200,
         task=task,
         fields=fields,
+        now=now,
         titles=titles,
         members=members,
         proofs=_pair_evidence(task.get("acceptance", []), task.get("evidence", [])),
@@ -152,8 +154,9 @@ def _read_names(
 
 
 def _fields_of(task: JsonObject) -> dict[str, str]:
-    fields = {name: str(task.get(name, "")) for name in (*_TEXTS, *_SWITCHES)}
-    return fields | {name: "\n".join(_entries(task, name)) for name in _LISTS}
+    fields = {name: str(task.get(name, "")) for name in _TEXTS}
+    fields |= {name: "\n".join(_entries(task, name)) for name in _LISTS}
+    return fields | {name: "1" if task.get(name) else "" for name in _SWITCHES}
 
 
 _TEXTS: Final = ("title", "description", "priority", "due_at", "project", "assignee", "parent_id")
@@ -192,9 +195,11 @@ async def change_task(visit: Visit) -> Response:
             except ToolFailure as failure:
                 if failure.code != "CONFLICT":
                     raise
-                named = (*_TEXTS, *_LISTS, *_SWITCHES, "comment")
-                fields = {name: form.get(name, "") for name in named}
-                return await _render_task(visit, await _get_task(visit), fields, failure)
+                task = await _get_task(visit)
+                now = _fields_of(task)
+                base = {name: form.get(f"base_{name}", "") for name in now}
+                fields = take_current(form, base, now) | {"comment": form.get("comment", "")}
+                return await _render_task(visit, task, fields, failure)
         case _:
             raise PageFailure(400, "No button of this page does that")
     return visit.redirect(f"/tasks/{task_id}")
