@@ -176,6 +176,24 @@ def test_a_conflict_keeps_what_an_agent_changed_of_the_fields_that_the_person_le
     assert (note["text"], note["tags"]) == ("one\r\nthree\r\n", ["birds", "water"])
 
 
+def test_what_was_typed_of_a_note_that_was_deleted_for_good_becomes_a_new_one(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="one")["id"]
+    path = f"/notes/{note_id}/edit"
+    form = ann.get(path).form(path)
+    agent("note_manage", action="trash", id=note_id, local_version=1)
+    agent("note_manage", action="delete_permanently", id=note_id, local_version=2)
+    page = ann.submit(form, text="many\nwords", tags="a", action="save")
+    assert page.status == 404
+    again = page.form("/notes/new")
+    assert (again.fields["text"], again.fields["tags"]) == ("many\nwords", "a")
+    assert ann.submit(again, action="save").status == 200
+    (note,) = agent("note_list")["items"]
+    assert agent("note_get", id=note["id"])["text"] == "many\nwords"
+
+
 def test_a_note_that_would_shrink_is_asked_about(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     note_id = agent("note_save", text="word " * 200)["id"]

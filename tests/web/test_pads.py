@@ -85,6 +85,26 @@ def test_a_refused_cell_keeps_the_version_that_was_read(site: Site, ann: Visitor
     assert read["cells"][0]["content"] == "by the agent"
 
 
+def test_what_was_typed_of_a_cell_that_was_deleted_meanwhile_becomes_a_new_one(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "one"})
+    path = f"/pads/{pad_id}/cells/{cell_id}"
+    form = ann.get(path).form(path)
+    agent("scratch_delete_cell", scratch_id=pad_id, cell_id=cell_id)
+    page = ann.submit(form, content="many\nwords")
+    assert page.status == 404
+    again = page.form(f"/pads/{pad_id}/new")
+    assert again.fields["content"] == "many\nwords"
+    assert ann.submit(again).status == 200
+    (cell,) = agent("scratch_read", scratch_id=pad_id)["scratchpad"]["cells"]
+    assert (cell["language"], cell["content"]) == ("md", "many\nwords")
+    agent("scratch_delete", scratch_id=pad_id)
+    page = ann.submit(again)
+    assert (page.status, page.form(again.action).fields["content"]) == (404, "many\nwords")
+
+
 def test_cells_and_pads_are_added_and_deleted(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "old"})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rolltop.core.accounts import DEFAULT_EMAIL
 from rolltop.toolsets.tasks.evidence import mark_task
 from rolltop.web.pages import tasks
 from tests.web.visitor import Visitor
 
 if TYPE_CHECKING:
-    import pytest
-
     from rolltop.core.context import CallContext
     from rolltop.toolsets.tasks.models import Task
     from tests.web.visitor import Site
@@ -242,6 +242,65 @@ def test_a_conflict_keeps_what_an_agent_changed_of_the_fields_that_the_person_le
     task = agent("get_task", task_id=task_id)["data"]
     kept = {**theirs, "title": "by hand", "tags": ["c"], "priority": 0}
     assert {name: task[name] for name in kept} == kept
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("due_at", "tomorow"),
+        ("links", "no address"),
+        ("assignee", "nobody"),
+        ("blocked_by", "itself"),
+        ("parent_id", "0123abcd"),
+        ("priority", "urgent"),
+    ],
+)
+def test_a_refused_change_keeps_what_was_typed(
+    site: Site, ann: Visitor, field: str, wrong: str
+) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="first")["data"]["task_id"]
+    path = f"/tasks/{task_id}"
+    form = ann.get(path).forms[-1]
+    agent("update_task", task_id=task_id, tags=["a"])
+    wrong = task_id if wrong == "itself" else wrong
+    typed = {"title": "by hand", "description": "many\nwords", "comment": "why so", field: wrong}
+    page = ann.submit(form, None, **typed, action="save")
+    assert page.status in {400, 404, 409}
+    assert page.forms[-1].fields.items() >= typed.items()
+    assert ann.submit(page.forms[-1], None, **{field: ""}, action="save").status == 200
+    task = agent("get_task", task_id=task_id)["data"]
+    assert (task["title"], task["description"]) == ("by hand", "many\nwords")
+    assert (task["tags"], task["comments"][0]["text"]) == (["a"], "why so")
+
+
+def test_what_was_typed_of_a_task_that_was_deleted_meanwhile_is_shown(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="first")["data"]["task_id"]
+    path = f"/tasks/{task_id}"
+    form = ann.get(path).forms[-1]
+    agent("delete_task", task_id=task_id)
+    page = ann.submit(form, description="many\nwords", action="save")
+    assert page.status == 404
+    assert page.forms[-1].fields["description"] == "many\nwords"
+    agent("restore_task", task_id=task_id)
+    page = ann.submit(page.forms[-1], action="save")
+    assert (page.status, "Saving again" in page.text) == (409, True)  # it has another version
+    assert ann.submit(page.forms[-1], action="save").status == 200
+    assert agent("get_task", task_id=task_id)["data"]["description"] == "many\nwords"
+
+
+def test_a_task_that_is_refused_keeps_its_title(site: Site, ann: Visitor) -> None:
+    form = ann.get("/tasks?project=red").form("/tasks/add")
+    page = ann.submit(form, title="long " * 50)
+    assert page.status == 400
+    again = page.form("/tasks/add")
+    assert again.fields["title"] == "long " * 50
+    assert ann.submit(again, title="short").status == 200
+    (task,) = site.agent()("list_tasks", project="*")["data"]
+    assert (task["title"], task["project"]) == ("short", "red")
 
 
 def test_a_claimed_task_is_changed_only_on_purpose(site: Site, ann: Visitor) -> None:

@@ -76,24 +76,14 @@ def _fields_of(note: JsonObject) -> dict[str, str]:
 
 async def save_note(visit: Visit) -> Response:
     """Preview a note, or save it: a conflict shows both sides, and what either changes."""
-    note = await _get_note(visit) if "id" in visit.request.path_params else None
-    form = visit.form
-    text, tags = form.get("text", ""), read_list(form.get("tags", ""), note["tags"] if note else ())
-    if note is not None:
-        text = await visit.run_in_thread(restore_line_breaks, text, note["text"])
-    values = {"text": text, "tags": form.get("tags", ""), "version": form.get("version", "")}
-    if form.get("action") == "preview":
-        html = await visit.run_in_thread(render_markdown, text)
-        return visit.render("note_editor", note=note, values=values, html=html, failure=None)
-    arguments: dict[str, Any] = {
-        "text": text,
-        "tags": tags,
-        "confirm_shrink": bool(form.get("confirm_shrink")),
-    }
-    if note is not None:
-        arguments |= {"id": note["id"], "local_version": parse_number(values["version"]) or 0}
+    values = {name: visit.form.get(name, "") for name in ("text", "tags", "version")}
+    note: JsonObject | None = None
     try:
-        saved = await visit.call_exactly("note_save", arguments)
+        note = await _get_note(visit) if "id" in visit.request.path_params else None
+        if visit.form.get("action") == "preview":
+            html = await visit.run_in_thread(render_markdown, values["text"])
+            return visit.render("note_editor", note=note, values=values, html=html, failure=None)
+        saved = await _write_note(visit, note)
     except ToolFailure as failure:
         if failure.code == "VERSION_CONFLICT" and note is not None:
             return await _show_conflict(visit, values)
@@ -103,12 +93,24 @@ async def save_note(visit: Visit) -> Response:
     return visit.redirect(f"/notes/{saved['id']}")
 
 
+async def _write_note(visit: Visit, note: JsonObject | None) -> JsonObject:
+    """Save what a form sent. Raises PageFailure."""
+    form, text = visit.form, visit.form.get("text", "")
+    arguments: dict[str, Any] = {"confirm_shrink": bool(form.get("confirm_shrink"))}
+    if note is not None:
+        text = await visit.run_in_thread(restore_line_breaks, text, note["text"])
+        version = parse_number(form.get("version", "")) or 0
+        arguments |= {"id": note["id"], "local_version": version}
+    tags = read_list(form.get("tags", ""), note["tags"] if note else ())
+    return await visit.call_exactly("note_save", {**arguments, "text": text, "tags": tags})
+
+
 async def _show_conflict(visit: Visit, values: dict[str, str]) -> Response:
     """Show both sides: the note as it is now, and with what this person changed of it."""
     note, base = await _get_note(visit), dict[str, str]()
     with suppress(ToolFailure):  # that version is kept no more
         base = _fields_of(await _get_note(visit, parse_number(values["version"])))
-    values |= take_current(visit.form, base, _fields_of(note))
+    values |= take_current(values, base, _fields_of(note))
     lines = await visit.run_in_thread(compare_texts, note["text"], values["text"])
     return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from starlette.responses import Response
 
@@ -130,29 +130,36 @@ async def _get_cell(visit: Visit) -> JsonObject:
 
 async def save_cell(visit: Visit) -> Response:
     """Write a cell; its tags, metadata, schema and checks stay."""
-    current, form = await _get_cell(visit), visit.form
-    version = form.get("version", "")
-    content = await visit.run_in_thread(
-        restore_line_breaks, form.get("content", ""), current.get("content", "")
-    )
-    cell: dict[str, Any] = {"language": form.get("language", "").strip(), "content": content}
-    cell |= {name: current[name] for name in ("validate", "json_schema") if name in current}
-    arguments: JsonObject = {"scratch_id": current["scratch_id"], "cell": cell}
-    tool = "scratch_append_cell"
-    if "cell_id" in current:
-        arguments |= {"cell_id": current["cell_id"], "if_version": parse_number(version) or 0}
-        tool = "scratch_replace_cell"
+    values = {name: visit.form.get(name, "") for name in ("language", "content", "version")}
+    current: JsonObject = {"scratch_id": visit.request.path_params["id"]}
     try:
-        await visit.call_exactly(tool, arguments)
+        current = await _get_cell(visit)
+        await _write_cell(visit, current)
     except ToolFailure as failure:
         if failure.code == "CONFLICT":  # the page shows what is there now
             current = await _get_cell(visit)
-            version = str(current.get("version", ""))
-        values = {"language": cell["language"], "content": content, "version": version}
+            values["version"] = str(current.get("version", ""))
         return visit.render(
             "cell_editor", failure.status, cell=current, values=values, failure=failure
         )
     return visit.redirect(f"/pads/{current['scratch_id']}")
+
+
+async def _write_cell(visit: Visit, current: JsonObject) -> None:
+    """Write what a form sent. Raises PageFailure."""
+    form = visit.form
+    content = await visit.run_in_thread(
+        restore_line_breaks, form.get("content", ""), current.get("content", "")
+    )
+    cell: JsonObject = {"language": form.get("language", "").strip(), "content": content}
+    cell |= {name: current[name] for name in ("validate", "json_schema") if name in current}
+    arguments: JsonObject = {"scratch_id": current["scratch_id"], "cell": cell}
+    if "cell_id" not in current:
+        await visit.call_exactly("scratch_append_cell", arguments)
+        return
+    version = parse_number(form.get("version", "")) or 0
+    arguments |= {"cell_id": current["cell_id"], "if_version": version}
+    await visit.call_exactly("scratch_replace_cell", arguments)
 
 
 async def manage_pad(visit: Visit) -> Response:

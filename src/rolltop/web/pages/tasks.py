@@ -43,7 +43,7 @@ class Column:
     tasks: list[JsonObject]
 
 
-async def show_board(visit: Visit) -> Response:
+async def show_board(visit: Visit, failure: ToolFailure | None = None) -> Response:
     """Show open tasks by how far they are, and the newest that are done."""
     service: TaskService = visit.app.load_service(TOOLSET.service)
     project = visit.argument("project")
@@ -63,7 +63,9 @@ async def show_board(visit: Visit) -> Response:
         "list_tasks", status="completed", project=project or ALL_PROJECTS, limit=_MAX_DONE
     )
     columns[-1].tasks.extend(done["data"])
-    return visit.render("board", columns=columns, blockers=blockers, project=project)
+    status = failure.status if failure else 200
+    shown = {"columns": columns, "blockers": blockers, "project": project, "failure": failure}
+    return visit.render("board", status, **shown)
 
 
 def _read_board(
@@ -118,7 +120,7 @@ async def _render_task(
     visit: Visit,
     task: JsonObject,
     fields: Mapping[str, str],
-    conflict: ToolFailure | None = None,
+    failure: PageFailure | None = None,
 ) -> Response:
     background = await read_background(visit, f"rolltop://task/{task['task_id']}")
     now = _fields_of(task)
@@ -127,15 +129,15 @@ async def _render_task(
     titles, members = await visit.read(_read_names, service, named)
     return visit.render(
         "task",
-        409 if conflict else 200,
+        failure.status if failure else 200,
         task=task,
         fields=fields,
         now=now,
         titles=titles,
         members=members,
         proofs=_pair_evidence(task.get("acceptance", []), task.get("evidence", [])),
-        conflict=conflict,
-        is_stale=conflict is not None and visit.form.get("version") != str(task["version"]),
+        failure=failure,
+        is_stale=failure is not None and visit.form.get("version") != str(task["version"]),
         **background,
     )
 
@@ -192,9 +194,7 @@ async def change_task(visit: Visit) -> Response:
             try:
                 changes = _changes(form, await _get_task(visit))
                 await visit.call_exactly("update_task", {**arguments, **changes})
-            except ToolFailure as failure:
-                if failure.code != "CONFLICT":
-                    raise
+            except PageFailure as failure:
                 task = await _get_task(visit)
                 now = _fields_of(task)
                 base = {name: form.get(f"base_{name}", "") for name in now}
@@ -240,9 +240,12 @@ def _read_entries(form: Mapping[str, str], task: JsonObject, name: str) -> list[
 async def add_task(visit: Visit) -> Response:
     """Add a task."""
     form = visit.form
-    added = await visit.call(
-        "add_task", title=form.get("title", ""), project=form.get("project", "").strip()
-    )
+    try:
+        added = await visit.call(
+            "add_task", title=form.get("title", ""), project=form.get("project", "").strip()
+        )
+    except ToolFailure as failure:
+        return await show_board(visit, failure)
     return visit.redirect(f"/tasks/{added['data']['task_id']}")
 
 
