@@ -136,6 +136,16 @@ def test_a_cells_address_leads_to_its_pad(site: Site, ann: Visitor) -> None:
     assert ann.get(page.headers["location"].partition("#")[0]).status == 200
 
 
+def test_a_pad_with_a_bad_cell_is_shown_where_nothing_validates(tmp_path: Path) -> None:
+    site = Site(tmp_path, exclude_tools=("scratch_validate",))
+    pad_id, _ = new_pad(site.agent(), {"language": "json", "content": "{", "validate": True})
+    ann = Visitor(site)
+    ann.log_in()
+    page = ann.get(f"/pads/{pad_id}")
+    assert (page.status, "not valid" in page.text) == (200, True)
+    site.close()
+
+
 def test_cells_are_found_where_the_desk_is_left_out(tmp_path: Path) -> None:
     site = Site(tmp_path, toolsets=("scratch",))
     new_pad(site.agent(), {"language": "md", "content": "# Kingfisher"})

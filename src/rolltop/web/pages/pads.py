@@ -91,7 +91,7 @@ async def _find_diagnostics(
 ) -> dict[str, dict[int, list[JsonObject]]]:
     """Return what is wrong in these cells, by cell and line."""
     found: dict[str, dict[int, list[JsonObject]]] = {}
-    if not cell_ids:
+    if not cell_ids or not visit.offers("scratch_validate"):
         return found
     checked = await visit.call("scratch_validate", scratch_id=pad_id, cell_ids=cell_ids)
     for result in checked["results"]:
