@@ -273,6 +273,17 @@ def test_markdown_keeps_what_people_write() -> None:
     assert "<kbd>x</kbd>" in render_markdown("<kbd>x</kbd><br>" * 200)
 
 
+def test_markdown_tells_what_boxes_and_images_show() -> None:
+    html = render_markdown("- [ ] milk\n- [x] *tea*\n\n1. [X] loose\n\n2. y")
+    assert "<li>\u2610 milk</li>\n<li>\u2611 <em>tea</em></li>" in html
+    assert "<p>\u2611 loose</p>" in html
+    html = render_markdown(
+        '![a "<b>" `heron`](bird.png "wades") ![](a&b.png)\n\n[![built](x.svg)](/ci)'
+    )
+    assert html.startswith('<p>a "&lt;b&gt;" heron a&amp;b.png</p>')
+    assert ">built</a>" in html
+
+
 def test_a_text_that_is_too_long_or_deep_for_a_parser_is_shown_as_it_is() -> None:
     for text in ("<" * 300_000, "> " * 60_000, "<div>" * 20_000, "<b></i>" * 15_000):
         assert render_markdown(text) == f"<pre>{escape(text)}</pre>"

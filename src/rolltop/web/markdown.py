@@ -24,8 +24,13 @@ _TAGS: Final = frozenset(
     """a abbr b blockquote br code dd del dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li ol p pre s strong
     sub sup table tbody td th thead tr ul""".split()  # noqa: SIM905  # thirty lines as a list
 )
-# Images would be loaded from wherever a note says.
+# Images would be loaded from wherever a note says: what they show is told instead.
 _ATTRIBUTES: Final = {"a": {"href"}, "ol": {"start"}, "td": {"align"}, "th": {"align"}}
+_BOXES: Final = {
+    '<input disabled="" type="checkbox"/>\n': "\u2610 ",
+    '<input disabled="" type="checkbox" checked=""/>\n': "\u2611 ",
+}
+_IMAGE: Final = re.compile(r'<img src="([^"<>]*)" alt="([^"<>]*)"[^<>]*>')
 _SCHEMES: Final = frozenset({"http", "https", "mailto"})
 
 
@@ -34,6 +39,9 @@ def render_markdown(text: str) -> Markup:
     html = pyromark.html(text, options=_OPTIONS) if len(text) <= MAX_RENDERED else ""
     if len(text) > MAX_RENDERED or _is_deep(html):
         return Markup("<pre>{}</pre>").format(text)
+    for box, sign in _BOXES.items():
+        html = html.replace(box, sign)
+    html = _IMAGE.sub(lambda image: image[2] or image[1], html)
     clean = nh3.clean(
         html,
         tags=set(_TAGS),
