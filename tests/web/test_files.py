@@ -67,6 +67,36 @@ def test_a_document_shows_its_text(ann: Visitor, tmp_path: Path) -> None:
     assert ann.get("/files/code/image.png").status == 400
 
 
+def test_a_long_document_is_shown_by_its_lines(ann: Visitor, tmp_path: Path) -> None:
+    document = WordDocument()
+    for number in range(1, 1201):
+        document.add_paragraph(f"heron {number}.")
+    document.save(str(tmp_path / "tree" / "birds.docx"))
+    first = ann.get("/files/code/birds.docx")
+    assert ("heron 1." in first.text, "heron 1100." in first.text) == (True, False)
+    more = ann.get(next(link for link in first.links() if "?line=" in link))
+    assert "heron 251." in more.text
+    page = ann.get("/files/code/birds.docx?line=2001")
+    (asked,) = [given["id"] for _, given in page.elements if given.get("class") == "line asked"]
+    assert (asked, "heron 1001." in page.text, "heron 12." in page.text) == ("L2001", True, False)
+    assert ann.get("/files/code/birds.docx?line=99999").status == 200
+
+
+def test_a_large_folder_goes_on_on_further_pages(ann: Visitor, tmp_path: Path) -> None:
+    folder = tmp_path / "tree" / "many files"
+    folder.mkdir()
+    names = [f"{number:04}.txt" for number in range(1500)]
+    for name in names:
+        (folder / name).write_text("a")
+    path, pages = "/files/code/many%20files", list[list[str]]()
+    while path:
+        links = ann.get(path).links()
+        pages.append([link.rpartition("/")[2] for link in links if link.endswith(".txt")])
+        path = next((link for link in links if "cursor=" in link), "")
+    assert [name for page in pages for name in page] == names
+    assert len(pages) > 1
+
+
 def test_an_address_of_a_file_leads_there(ann: Visitor) -> None:
     page = ann.get("/search?q=heron")
     assert any("guide" in link for link in page.links())

@@ -12,6 +12,8 @@ from rolltop.web.visit import PageRoute, ToolFailure, Visit, find_number
 
 _LINES: Final = 500
 """Of a file, on one page."""
+_FOLDER_TOKENS: Final = 20_000
+"""Of entries on one page."""
 _MAX_LINE: Final = 10**9
 _BEFORE: Final = 20
 """Lines that stand above the one asked for."""
@@ -51,8 +53,8 @@ async def show_file(visit: Visit) -> Response:
         if failure.code == "RANGE_INVALID":  # the file is empty, or shorter than it was
             page = await visit.call("repo_open_file", repo=root, path=path, lines=True)
         elif failure.code == "FILE_BINARY" and visit.offers("desk_read"):  # a document has its text
-            opened = await visit.call("desk_read", uri=file_address(root, path))
-            return visit.render("address", opened=opened)
+            uri = file_address(root, path, (first, first + _LINES - 1))
+            page = {"result": _number_lines(await visit.call("desk_read", uri=uri))}
         elif failure.code in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:
             try:
                 return await _show_folder(visit, root, path)
@@ -67,8 +69,24 @@ async def show_file(visit: Visit) -> Response:
 
 
 async def _show_folder(visit: Visit, root: str, path: str) -> Response:
-    page = await visit.call("repo_list_dir", repo=root, path=path)
-    return visit.render("folder", root=root, path=path, folder=page["result"])
+    page = await visit.call(
+        "repo_list_dir",
+        repo=root,
+        path=path,
+        max_tokens=_FOLDER_TOKENS,
+        cursor=visit.argument("cursor"),
+    )
+    cursor = page["meta"].get("next_cursor", "")
+    return visit.render("folder", root=root, path=path, folder=page["result"], cursor=cursor)
+
+
+def _number_lines(opened: JsonObject) -> JsonObject:
+    """Return lines that desk_read opened as repo_get_snippet shows a file's."""
+    first, last = opened["line_start"], opened["line_end"]
+    texts = zip(range(first, last + 1), opened["text"].split("\n"), strict=False)
+    lines = [{"line": line, "text": text} for line, text in texts]
+    total = opened["total_lines"]
+    return {"start_line": first, "end_line": last, "total_lines": total, "lines": lines}
 
 
 async def _list_sections(visit: Visit, root: str, path: str) -> list[JsonObject]:
