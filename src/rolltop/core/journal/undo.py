@@ -191,7 +191,10 @@ class _Step:
         self._rows.insert(row)
 
     def restore_columns(self) -> None:
-        """Give the columns that the operation changed their values before it."""
+        """Give the columns that the operation changed their values before it.
+
+        But those of order: whoever has the row knows what else stands in it by now.
+        """
         assert self.before is not None  # noqa: S101  # the caller's choice
         assert self.after is not None  # noqa: S101  # the caller's choice
         current = self._get_current()
@@ -201,13 +204,11 @@ class _Step:
             raise UndoConflict(self.thing, GONE)
         values: Row = {}
         for name, before in self.before.items():
-            if name in self.journaled.moving:
+            if name in self.journaled.moving | self.journaled.order:
                 continue
             if _is_same(current[name], self.after[name]):
                 values[name] = self._text_of(before)
-            elif not _is_same(current[name], before):
-                if name in self.journaled.order | self.journaled.computed:
-                    continue
+            elif not _is_same(current[name], before) and name not in self.journaled.computed:
                 values[name] = self._merge(self.after[name], current[name], before)
         if values:
             self._rows.update(self.key, values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,12 +93,12 @@ def _put_back(
         replace(entry, changes=[one for one in entry.changes if not _is_of_namespace(one)])
         for entry in entries
     ]
-    cell_ids = [entry.ref for entry in things if entry.kind == "cell"]
+    cell_ids = _cells_of(things)
     named = dict.fromkeys(entry.ref for entry in things if entry.kind == "pad")
     owners = named | _pads_of(tx, cell_ids)
     undo.take_back(tx, things, texts)
     for scratch_id in owners | _pads_of(tx, cell_ids):
-        _settle_pad(tx, scratch_id, cell_ids, limits, is_new_version=scratch_id in named)
+        _settle_pad(tx, scratch_id, things, limits, is_new_version=scratch_id in named)
     for change in others:
         name = change["key"]["namespace"]
         is_there = pad_rows.is_registered(tx, name)
@@ -112,25 +112,32 @@ def _is_of_namespace(change: Mapping[str, Any]) -> bool:
     return change["table"] == namespaces.name
 
 
+def _cells_of(entries: Iterable[Entry]) -> list[str]:
+    return [entry.ref for entry in entries if entry.kind == "cell"]
+
+
 def _pads_of(tx: Tx, cell_ids: Sequence[str]) -> dict[str, None]:
     found = cell_rows.pads_and_tags(tx, cell_ids).values()
     return dict.fromkeys(scratch_id for scratch_id, _tags in found)
 
 
 def _settle_pad(
-    tx: Tx, scratch_id: str, cell_ids: Sequence[str], limits: PadLimits, *, is_new_version: bool
+    tx: Tx, scratch_id: str, entries: Sequence[Entry], limits: PadLimits, *, is_new_version: bool
 ) -> None:
     """Make what follows from a pad's rows true again after some were put back or taken away.
 
-    That is the order and number of its cells, the figures of the cells named, and the index. Raises
-    UndoConflict where there is no room for the cells.
+    That is the order and number of its cells, the figures of the cells that entries are of, and the
+    index. Raises UndoConflict where there is no room for the cells.
     """
+    cell_ids = _cells_of(entries)
     pads.unindex_cells(tx, cell_ids)
     pad = pad_rows.get_including_trash(tx, scratch_id)
     if pad is None:
         indexer.drop(tx, pads.PAD_KIND, [scratch_id])
         return
-    count = cell_rows.reorder(tx, scratch_id, cell_ids)
+    places = {cell.cell_id: cell.index for cell in cell_rows.outlines(tx, scratch_id)}
+    cell_rows.set_order(tx, scratch_id, _order_before(places, entries), places)
+    count = len(places)
     if cell_ids:
         _require_room(("cell", cell_ids[0]), pad.cell_count, count, limits.cells)
     pad = pad_rows.set_cell_count(tx, pad, count)
@@ -144,3 +151,33 @@ def _settle_pad(
         pads.index_pad_with_cells(tx, pad)
     else:
         pads.unindex_pad(tx, pad)
+
+
+def _order_before(places: Mapping[str, int], entries: Iterable[Entry]) -> list[str]:
+    """Return a pad's cells in the order before what the entries tell; `places` are those of now.
+
+    Where others came, went or moved since, what was moved or is put back stands before what
+    followed it then, and nothing else moves.
+    """
+    then, left, loose = dict[str, int](), dict[str, int](), set[str]()
+    for kind, change in ((entry.kind, change) for entry in entries for change in entry.changes):
+        before, after = change["before"], change["after"]
+        if change["table"] != cells.name or before is None or "position" not in before:
+            continue
+        cell_id = canonical_id(change["key"]["cell_id"])
+        if cell_id not in places:
+            continue
+        then.setdefault(cell_id, before["position"])
+        if after is not None:
+            left[cell_id] = after["position"]
+        if kind == "cell":
+            loose.add(cell_id)
+    if all(places[one] == place for one, place in left.items()):
+        return sorted(places, key=lambda one: (then.get(one, places[one]), one not in loose))
+    order = sorted(places.keys() - loose, key=places.__getitem__)
+    for one in sorted(loose, key=then.__getitem__):
+        known = [(at, then[other]) for at, other in enumerate(order) if other in then]
+        ahead = [at + 1 for at, place in known if place < then[one]]
+        behind = (at for at, place in known if place > then[one])
+        order.insert(next(behind, ahead[-1] if ahead else then[one]), one)
+    return order

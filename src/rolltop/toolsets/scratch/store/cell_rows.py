@@ -215,16 +215,12 @@ def move_cell(tx: Tx, cell: Cell, position: int) -> Cell:
     return replace(cell, index=position)
 
 
-def reorder(tx: Tx, scratch_id: str, first: Iterable[str]) -> int:
-    """Number a pad's cells from 0, of two at one place those of `first` first; return how many."""
-    before = frozenset(first)
-    found = outlines(tx, scratch_id)
-    found.sort(key=lambda cell: (cell.index, cell.cell_id not in before))
-    for position, cell in enumerate(found):
-        if cell.index != position:
-            mine = {**_parameters(tx, scratch_id), "cell": cell.cell_id}
+def set_order(tx: Tx, scratch_id: str, order: Iterable[str], places: Mapping[str, int]) -> None:
+    """Number a pad's cells from 0 in this order; `places` are their positions of now."""
+    for position, cell_id in enumerate(order):
+        if places[cell_id] != position:
+            mine = {**_parameters(tx, scratch_id), "cell": cell_id}
             _MOVE.run(tx, {**mine, "new_position": position})
-    return len(found)
 
 
 def set_stats(tx: Tx, cell: Cell, stats: TextStats) -> None:

@@ -1,0 +1,62 @@
+"""Undo of what was done to pads, after others have done more to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.desks import answer_of, make_desk
+from tests.toolsets.desk.test_undo import operations
+
+if TYPE_CHECKING:
+    from rolltop.core.context import AppContext
+    from rolltop.core.db import Database
+    from rolltop.core.principal import Principal
+
+MOVES: Final = [
+    ("a", 3, "c", "abd"),
+    ("a", 3, "b", "acd"),
+    ("a", 2, "d", "abc"),
+    ("d", 0, "b", "acd"),
+    ("d", 0, "a", "bcd"),
+    ("b", 2, "a", "bcd"),
+    ("c", 1, "a", "bcd"),
+]
+"""The cell of `abcd` that is moved, where to, another that is deleted then, and what is left."""
+
+
+@pytest.fixture
+def desk(database: Database) -> AppContext:
+    return make_desk(database)
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize(("moved", "to", "deleted", "left"), MOVES)
+def test_a_cell_goes_back_to_its_place_though_another_was_deleted(
+    desk: AppContext,
+    me: Principal,
+    moved: str,
+    to: int,
+    deleted: str,
+    left: str,
+    *,
+    is_edited: bool,
+) -> None:
+    def call(tool: str, **given: Any) -> Any:
+        return answer_of(desk, me, tool, **given)
+
+    cells = [{"language": "txt", "content": text} for text in "abcd"]
+    pad = call("scratch_create", cells=cells)["scratchpad"]
+    ids = {text: cell["cell_id"] for text, cell in zip("abcd", pad["cells"], strict=True)}
+    named = {"scratch_id": pad["scratch_id"]}
+    content = f"{moved}!" if is_edited else moved
+    cell = {"language": "txt", "content": content}
+    call("scratch_replace_cell", **named, cell_id=ids[moved], cell=cell, new_index=to)
+    move = operations(desk, me)[-1]
+    call("scratch_delete_cell", **named, cell_id=ids[deleted])
+    undone = call("desk_undo", operation=move)
+    shown = call("scratch_read", **named)["scratchpad"]["cells"]
+    assert "".join(one["content"] for one in shown) == left
+    assert [one["index"] for one in shown] == list(range(len(left)))
+    assert any("/cell/" in uri for uri in undone["undone"])
