@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.desks import answer_of, make_desk
-from tests.toolsets.desk.test_undo import operations
+from rolltop.core.dispatch import ToolSelection
+from rolltop.toolsets import TOOLSETS
+from tests.desks import answer_of, call_tool, make_desk
+from tests.toolsets.desk.test_undo import operations, state
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -60,3 +62,20 @@ def test_a_cell_goes_back_to_its_place_though_another_was_deleted(
     assert "".join(one["content"] for one in shown) == left
     assert [one["index"] for one in shown] == list(range(len(left)))
     assert any("/cell/" in uri for uri in undone["undone"])
+
+
+def test_an_undo_of_what_a_left_out_toolset_did_names_the_toolset(
+    database: Database, desk: AppContext, me: Principal
+) -> None:
+    answer_of(desk, me, "scratch_create", cells=[])
+    (made,) = operations(desk, me)
+    before = state(desk, me)
+    others = ToolSelection([one.name for one in TOOLSETS if one.name != "scratch"])
+    small = make_desk(database, selection=others)
+    answer_of(small, me, "note_save", text="a")
+    for given in ({"operation": made}, {"since": "0"}):
+        refused = call_tool(small, me, "desk_undo", **given)
+        assert refused.code == "NOT_FOUND", refused.text
+        assert "toolset scratch" in refused.structured["error"]["hint"]
+    assert state(desk, me)["scratch_pads"] == before["scratch_pads"]
+    assert len(state(desk, me)["notes"]) == 1

@@ -16,10 +16,15 @@ from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.core.journal.undo import BLOCKED, UndoConflict
 from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
-from rolltop.toolsets.desk.history import short_operation, uri_of
+from rolltop.toolsets.desk.history import name_thing, short_operation, uri_of
+from rolltop.toolsets.notes import TOOLSET as NOTES
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
+from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 TakeBack = Callable[..., None]
 
+_OWNERS: Final = (NOTES, SCRATCH, TASKS)
+"""The toolsets whose things the journal tells of; a server may have been set to leave some out."""
 MAX_ENTRIES: Final = 10_000
 """Entries that one call takes back where it names no operation: none is taken back by halves."""
 _BEGAN_BEFORE: Final = "it began before since: name it as operation to take it back"
@@ -160,6 +165,12 @@ def _take_back(
     """Take one operation back. Raises Conflict."""
     by_taker: dict[TakeBack, list[Entry]] = {}
     for entry in reversed(entries):
+        if entry.kind not in takers:
+            owner = next(one.name for one in _OWNERS if entry.kind in one.journal_kinds)
+            raise NotFound(
+                f"{name_thing(entry)} is not put back here; nothing was undone",
+                hint=f"This server is set to leave out the toolset {owner}.",
+            )
         by_taker.setdefault(takers[entry.kind], []).append(entry)
     for take_back, some in by_taker.items():
         try:
