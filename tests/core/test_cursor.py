@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rolltop.core import cursor
 from rolltop.core.errors import InvalidArgument
 
-scalars = st.none() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
+numbers = st.integers(-(10**17), 10**18 - 1)
+scalars = st.none() | numbers | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 
 
 @given(st.lists(scalars, max_size=4))
@@ -47,7 +48,9 @@ def test_a_cursor_of_a_list_narrowed_otherwise_is_refused() -> None:
                 cursor.decode(other, text)
 
 
-@given(st.lists(st.text(max_size=5), unique=True, max_size=9), st.integers(0, 9), st.integers(0))
+@given(
+    st.lists(st.text(max_size=5), unique=True, max_size=9), st.integers(0, 9), st.integers(0, 9**9)
+)
 def test_a_ranked_list_goes_on_at_what_came_next(keys: list[str], place: int, order: int) -> None:
     named = cursor.decode_place("tasks", cursor.encode_place("tasks", keys, place, order))
     assert (named[0], named[-1]) == (place, order)

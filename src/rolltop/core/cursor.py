@@ -14,6 +14,7 @@ from zlib import crc32
 from rolltop.core.errors import InvalidArgument
 
 _MAX_LENGTH = 4096
+_MAX_DIGITS: Final = 18  # of a number that both databases hold
 _URL_SAFE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -147,7 +148,13 @@ def _parse_values(kind: str, cursor: str) -> list[Any] | None:
     if text == cursor or len(text) > _MAX_LENGTH:
         return None
     try:
-        values = json.loads(unpack_bytes(text))
+        values = json.loads(unpack_bytes(text), parse_int=_parse_number)
     except (ValueError, RecursionError):  # binascii.Error is a ValueError
         return None
     return cast("list[Any]", values) if isinstance(values, list) else None
+
+
+def _parse_number(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(digits)
+    return int(digits)

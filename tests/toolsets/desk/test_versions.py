@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.core import cursor as cursors
 from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
 from rolltop.toolsets.scratch.store import pad_rows
@@ -358,6 +360,22 @@ def test_an_earlier_task_with_many_comments_goes_on(mine: Writer) -> None:
 def test_a_cursor_of_another_list_is_refused(mine: Writer) -> None:
     task = mine.call("add_task", title="Write")["data"]
     assert mine.fails(task["uri"], cursor="x.1")["code"] == "INVALID_CURSOR"
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 18, "-1" + "0" * 30, "1" + "0" * 3000])
+def test_a_cursor_with_a_number_that_no_database_holds_is_refused(
+    mine: Writer, number: str
+) -> None:
+    task = mine.call("add_task", title="Write")["data"]["task_id"]
+    values = base64.urlsafe_b64encode(f"[{number}]".encode()).decode().rstrip("=")
+    comments = cursors.filtered_kind("comments", task, None)
+    for tool, kind, given in (
+        ("desk_history", "history", {}),
+        ("desk_changes", "changes", {}),
+        ("get_task", comments, {"task_id": task}),
+    ):
+        answer = call_tool(mine.desk, mine.scope, tool, **given, cursor=f"{kind}~{values}")
+        assert answer.code == "INVALID_CURSOR", (tool, answer.text)
 
 
 def test_nobody_reads_anothers_versions(mine: Writer, them: Principal) -> None:
