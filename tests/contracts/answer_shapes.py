@@ -347,37 +347,34 @@ class TokenCount(TypedDict):
     encoding: TokenEncoding
 
 
-class PlannedSection(TypedDict):
+class OmittedSection(TypedDict):
+    """A section a plan left out, and what it would cost.
+
+    `heading_path` has the titles above it and its own: `Version 1.39.0 > Language`. Text that is
+    in no section has `lines` for id and title.
+    """
+
+    path: str
+    id: NotRequired[str]
+    title: NotRequired[str]
+    lines: NotRequired[list[int]]
+    heading_path: NotRequired[str]
+    tokens: int
+
+
+class PlannedSection(OmittedSection):
     """A section a plan reads; `whole` is false for one that was cut to fit.
 
     Of that the lines that are given are told, and those of the whole as `section_lines`.
     """
 
-    path: str
     uri: NotRequired[str]
-    id: str
-    title: str
-    heading_path: NotRequired[str]
     start_line: int
     end_line: int
-    tokens: int
     whole: bool
     section_lines: NotRequired[list[int]]
     content: str
     next: NotRequired[NextCall]
-
-
-class OmittedSection(TypedDict):
-    """A section a plan left out, and what it would cost.
-
-    `heading_path` has the titles above it and its own: `Version 1.39.0 > Language`.
-    """
-
-    path: str
-    id: str
-    title: str
-    heading_path: NotRequired[str]
-    tokens: int
 
 
 class ReadPlan(TypedDict):

@@ -23,7 +23,13 @@ from rolltop.documents.outline import (
     source,
 )
 from rolltop.documents.outline.file_types import FILE_TYPES, FileType, detect_file_type
-from rolltop.documents.outline.sections import Heading, Outline, Section, build_sections
+from rolltop.documents.outline.sections import (
+    Heading,
+    Outline,
+    Section,
+    build_sections,
+    with_gaps,
+)
 
 __all__ = [
     "FILE_TYPES",
@@ -35,6 +41,7 @@ __all__ = [
     "build_sections",
     "detect_file_type",
     "parse_outline",
+    "with_gaps",
 ]
 
 VERSION: Final = 9

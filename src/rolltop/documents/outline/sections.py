@@ -80,6 +80,24 @@ def build_sections(headings: Iterable[Heading], line_count: int) -> tuple[Sectio
     )
 
 
+def with_gaps(outline: Outline) -> list[Section]:
+    """List the sections, and between them, without id or title, the lines that no section holds."""
+    found: list[Section] = []
+    end = 0
+    for section in outline.sections:
+        if section.start_line > end + 1:
+            found.append(_gap(end + 1, section.start_line - 1))
+        found.append(section)
+        end = max(end, section.end_line)
+    if end < outline.line_count:
+        found.append(_gap(end + 1, outline.line_count))
+    return found
+
+
+def _gap(start_line: int, end_line: int) -> Section:
+    return Section("", "", 1, start_line, end_line, ())
+
+
 def truncate_title(title: str) -> str:
     """Return the title on one line with single spaces, of at most 300 code points."""
     title = " ".join(title[: 4 * MAX_TITLE_LENGTH].split())

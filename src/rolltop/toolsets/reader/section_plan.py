@@ -1,8 +1,8 @@
 """The reading plan: the sections that answer a query best, within a budget of tokens.
 
-Sections are scored by BM25 (Robertson and Zaragoza 2009) over the sections of all documents
-together, with words of titles counted more: how much a word tells must not depend on which of the
-documents has it.
+Lines that no section holds, as those before the first heading, are candidates too. All are scored
+by BM25 (Robertson and Zaragoza 2009) over the sections of all documents together, with words of
+titles counted more: how much a word tells must not depend on which of the documents has it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from unicodedata import is_normalized, normalize
 
 from rolltop.core import pagination, token_counter
-from rolltop.core.addresses import section_address
+from rolltop.core.addresses import AddressText, file_address, section_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.fulltext.bm25 import K1, B, TermStatistics
 from rolltop.documents.extractors.formats import is_extracted
-from rolltop.documents.outline import Section
+from rolltop.documents.outline import Section, with_gaps
 from rolltop.toolsets.reader.models import JsonObject
 from rolltop.toolsets.reader.passages import Passage, find_window, rising_passages
 from rolltop.toolsets.reader.query_terms import (
@@ -182,9 +182,13 @@ class _Span(NamedTuple):
 
 
 class _ComposedText(NamedTuple):
-    """A document's text in NFC with its sections' places in it, and where it has the terms."""
+    """A document's text in NFC, its sections and gaps, their places in it, and where it has terms.
+
+    A gap, lines that no section holds, is a section without an id.
+    """
 
     text: str
+    sections: Sequence[Section]
     spans: Sequence[_Span]
     hits: Mapping[str, FoundTerm]
 
@@ -236,36 +240,38 @@ def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, FoundTerm]) -> li
 
 @dataclass(frozen=True)
 class _SectionCandidate:
-    """A section with its score, and `own`, the score of its text before the first subsection.
+    """A section or gap with its score; `own` is that of its text before the first subsection.
 
-    `tool` can read on: `read_section`, `smart_read` or None.
+    `cost` is in tokens. `tool` can read on: `read_section`, `smart_read` or None.
     """
 
     document: OpenDocument
     place: tuple[str, str] | None
-    at: int
+    section: Section
+    span: _Span
     score: float
     own: float
+    cost: int
     tool: str | None
     composed: _ComposedText
 
     @property
-    def section(self) -> Section:
-        return self.document.sections[self.at]
-
-    @property
-    def cost(self) -> int:
-        return self.document.costs[self.at]
+    def uri(self) -> AddressText | None:
+        """The address of the section or of the gap's lines; None outside all named roots."""
+        if self.place is None:
+            return None
+        if self.section.id:
+            return section_address(*self.place, self.section.id)
+        return file_address(*self.place, (self.section.start_line, self.section.end_line))
 
     def window(self, room: int) -> tuple[int, int]:
         """Choose the part of the section that answers best within `room` tokens."""
-        composed = (self.composed.text, self.composed.spans[self.at].start)
+        composed = (self.composed.text, self.span.start)
         return find_window(self.document, self.section, composed, self._passages, room)
 
     @cached_property
     def _passages(self) -> list[Passage]:
-        span = self.composed.spans[self.at]
-        return rising_passages(self.composed.hits, span.start, span.end)
+        return rising_passages(self.composed.hits, self.span.start, self.span.end)
 
     def next(self, char_start: int = 0) -> JsonObject:
         """Return the field `next`, the call that reads on from a character, if there is a tool."""
@@ -339,9 +345,11 @@ def make_plan(
     query: str,
     room: int,
     limit: int,
-    tool: str | None,
+    tools: Sequence[str],
 ) -> JsonObject:
     """Return the plan: content of at most `room` tokens, all of it within `limit` (0: no bound).
+
+    `tools`, best first, are those that may be named to read on.
 
     Raises InvalidArgument: the query holds no word, or `limit` is too small for any plan.
     """
@@ -350,7 +358,7 @@ def make_plan(
         raise InvalidArgument(
             "query holds no word", hint="Give the words the sections should hold."
         )
-    found = _candidates(documents, terms, tool)
+    found = _candidates(documents, terms, tools)
     candidates = sorted(found, key=lambda candidate: -candidate.score)
     entries = room // (_SHARE_OF_LEFT_OUT * _ENTRY_TOKENS)
     entries = max(_MIN_LEFT_OUT, min(_MAX_LEFT_OUT, entries))
@@ -385,23 +393,36 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
 def _candidates(
     documents: Sequence[tuple[OpenDocument, tuple[str, str] | None]],
     terms: Sequence[str],
-    tool: str | None,
-) -> list[_SectionCandidate]:
+    tools: Sequence[str],
+) -> Iterator[_SectionCandidate]:
+    """Yield all sections, and the gaps in which a term occurs."""
     whole: list[_TermCounts] = []
     own: list[_TermCounts] = []
-    composed: list[_ComposedText] = []
+    texts: list[_ComposedText] = []
     for document, _ in documents:
-        text, spans = _composed_spans(document)
-        hits = _find_terms(text, spans, terms)
-        whole += _count_in_spans(spans, hits)
-        own += _count_in_spans(_own_spans(text, spans), hits)
-        composed.append(_ComposedText(text, spans, hits))
+        texts.append(composed := _compose(document, terms))
+        whole += _count_in_spans(composed.spans, composed.hits)
+        own += _count_in_spans(_own_spans(composed.text, composed.spans), composed.hits)
     scores = zip(_score(whole), _score(own), strict=True)
-    return [
-        _SectionCandidate(document, place, at, *next(scores), tool, searched)
-        for (document, place), searched in zip(documents, composed, strict=True)
-        for at in range(len(document.sections))
-    ]
+    section_tool = next(iter(tools), None)
+    gap_tool = "smart_read" if "smart_read" in tools else None
+    for (document, place), composed in zip(documents, texts, strict=True):
+        costs = iter(document.costs)
+        for section, span in zip(composed.sections, composed.spans, strict=True):
+            score = next(scores)
+            if section.id:
+                read_on = next(costs), section_tool
+            elif score[0]:
+                read_on = _count_gap(document, section), gap_tool
+            else:
+                continue
+            yield _SectionCandidate(document, place, section, span, *score, *read_on, composed)
+
+
+def _count_gap(document: OpenDocument, gap: Section) -> int:
+    start, end = document.offsets(gap)
+    is_all = end - start == len(document.text)
+    return document.tokens if is_all else token_counter.count(document.text[start:end])
 
 
 def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, FoundTerm]:
@@ -421,9 +442,11 @@ def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict
     return {t: found for t, found in hits.items() if len(found.offsets) < MAX_HITS} or hits
 
 
-def _composed_spans(document: OpenDocument) -> tuple[str, list[_Span]]:
-    """Return a document's text in NFC, as the terms are, with its sections' places in that."""
-    text, places = document.text, [document.offsets(section) for section in document.sections]
+def _compose(document: OpenDocument, terms: Sequence[str]) -> _ComposedText:
+    """Compose a document's text, as the terms are, and find them in it. No gap is without words."""
+    text, sections = document.text, with_gaps(document.document.outline)
+    sections = [s for s in sections if s.id or _WORD.search(text, *document.offsets(s))]
+    places = [document.offsets(section) for section in sections]
     if not is_normalized("NFC", text):
         ends = sorted({0, len(text), *chain.from_iterable(places)})
         pieces = [normalize("NFC", text[start:end]) for start, end in pairwise(ends)]
@@ -431,9 +454,9 @@ def _composed_spans(document: OpenDocument) -> tuple[str, list[_Span]]:
         text, places = "".join(pieces), [(moved[start], moved[end]) for start, end in places]
     spans = [
         _Span(normalize("NFC", s.title), *place, normalize("NFC", " ".join(s.title_path[:-1])))
-        for s, place in zip(document.sections, places, strict=True)
+        for s, place in zip(sections, places, strict=True)
     ]
-    return text, spans
+    return _ComposedText(text, sections, spans, _find_terms(text, spans, terms))
 
 
 def _own_spans(text: str, spans: Sequence[_Span]) -> list[_Span]:
@@ -541,11 +564,11 @@ def _total_cost(candidates: Sequence[_SectionCandidate]) -> int:
 
 def _omitted_section(candidate: _SectionCandidate) -> JsonObject:
     section = candidate.section
-    entry: JsonObject = {
-        "path": candidate.document.path,
-        "id": section.id,
-        "title": section.title,
-    }
+    entry: JsonObject = {"path": candidate.document.path}
+    if section.id:
+        entry |= {"id": section.id, "title": section.title}
+    else:
+        entry["lines"] = [section.start_line, section.end_line]
     if len(section.title_path) > 1:
         entry["heading_path"] = " > ".join(
             title if len(title) <= _MAX_TITLE_LENGTH else f"{title[: _MAX_TITLE_LENGTH - 1]}…"
@@ -555,10 +578,10 @@ def _omitted_section(candidate: _SectionCandidate) -> JsonObject:
 
 
 def _planned_section(part: _SectionPart) -> JsonObject:
-    section, place = part.candidate.section, part.candidate.place
+    section, uri = part.candidate.section, part.candidate.uri
     return {
         **_omitted_section(part.candidate),
-        **({"uri": section_address(*place, section.id)} if place else {}),
+        **({"uri": uri} if uri else {}),
         "start_line": part.start_line,
         "end_line": part.end_line,
         "whole": part.whole,

@@ -207,10 +207,10 @@ class ReaderService:
             else:
                 documents[document.path] = document
             call.report_progress(done + 1, len(files.named) + len(files.expanded), "read")
-        tool = next(iter(self._available_tools("read_section", "smart_read")), None)
+        tools = self._available_tools("read_section", "smart_read")
         limit = call.budget - _UNREAD_FILES_TOKENS if call.budget and unread else call.budget
         placed = [(document, self._place(document)) for document in documents.values()]
-        plan = await call.run_in_thread(section_plan.make_plan, placed, query, room, limit, tool)
+        plan = await call.run_in_thread(section_plan.make_plan, placed, query, room, limit, tools)
         return {**plan, "unread_files": unread} if unread else plan
 
     async def section_text(self, call: CallContext, path: str, section_id: str) -> str:
