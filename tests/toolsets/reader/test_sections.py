@@ -78,6 +78,19 @@ def title(shelf: Shelf, heading: str) -> str:
     return read(shelf, heading)["path_titles"][-1]
 
 
+TWINS = """class Template:
+    def _render(self):
+        pass
+
+    def render(self):
+        pass
+
+class _Template:
+    def render(self):
+        pass
+"""
+
+
 class TestReading:
     def test_content_is_exactly_the_lines_it_names(self, guide: Shelf) -> None:
         lines = GUIDE.splitlines(keepends=True)
@@ -341,3 +354,23 @@ class TestListing:
         assert error["suggestions"] == []
         assert "suggestions" not in error["hint"]
         assert "smart_read" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "line"),
+    [
+        ("render", 5), ("_render", 2), ("RENDER", 5), ("`render`", 2), ("_Template", 8),
+        ("Template > render", 5), ("Template > _render", 2), ("_template > render", 9),
+    ],
+)  # fmt: skip
+def test_a_title_is_the_one_that_is_spelled_so(shelf: Shelf, heading: str, line: int) -> None:
+    shelf.put("template.py", TWINS)
+    found = shelf.ok("read_section", file_path="template.py", section_heading=heading)
+    assert found["start_line"] == line
+
+
+def test_a_key_is_the_one_that_is_spelled_so(shelf: Shelf) -> None:
+    shelf.put("thing.json", '{\n"_id": "secret",\n"id": 7\n}\n')
+    found = shelf.ok("read_section", file_path="thing.json", section_heading="id")
+    assert found["path_titles"] == ["id"]
+    assert "also" not in found

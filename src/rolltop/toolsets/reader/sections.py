@@ -35,7 +35,8 @@ _MAX_COMPARED_LENGTH: Final = 80
 def find_sections(sections: Sequence[Section], heading: str) -> list[Section]:
     """Return the sections that a heading names equally well, in order.
 
-    In this order: id, exact title, exact number, start of a title, whole words, any part.
+    In this order: id, exact title, exact number, start of a title, whole words, any part. Of titles
+    that differ in markup alone, as `render` and `_render`, those that are spelled as the heading.
     """
     section_id = heading.strip().lstrip("#").strip().lower()
     if by_id := [section for section in sections if section.id == section_id]:
@@ -46,17 +47,26 @@ def find_sections(sections: Sequence[Section], heading: str) -> list[Section]:
     titles = [normalize_title(section.title) for section in sections]
     found = [at for at, other in enumerate(titles) if other == title]
     if not found and ">" in title:
-        found = _find_by_path(sections, titles, title)
+        found = _find_by_path(sections, titles, heading)
     elif not found:
         found = _best_matches(titles, title)
-    return [sections[at] for at in found]
+    return [sections[at] for at in _prefer_spelled(sections, found, heading)]
 
 
 def normalize_title(title: str) -> str:
     """Normalize a title for comparison: one case, single spaces, no markup, no leading #s."""
     plain = _MARKUP.sub(lambda found: found.group(1) or "", title.strip().lstrip("#"))
-    words = (plain if plain.strip() else title).split()
-    return " ".join(words).casefold()
+    return _fold(plain if plain.strip() else title)
+
+
+def _fold(title: str) -> str:
+    return " ".join(title.split()).casefold()
+
+
+def _prefer_spelled(sections: Sequence[Section], found: list[int], heading: str) -> list[int]:
+    """Return the positions whose titles are the heading, markup included; all if none is."""
+    spelled = _fold(heading.strip().lstrip("#"))
+    return [at for at in found if _fold(sections[at].title) == spelled] or found
 
 
 def section_number(title: str) -> str | None:
@@ -98,14 +108,14 @@ def _letter_pairs(text: str) -> set[str]:
 
 
 def _find_by_path(sections: Sequence[Section], titles: Sequence[str], path: str) -> list[int]:
-    """Return the positions of sections at the end of a path such as `methods > sampling`."""
-    parts = [part.strip() for part in path.split(">") if part.strip()]
-    inside = list(range(len(sections)))
-    for part in parts[:-1]:
-        parents = {inside[at] for at in _best_matches([titles[at] for at in inside], part)}
-        inside = list(_find_inside(sections, parents)) if parents else []
-    found = _best_matches([titles[at] for at in inside], parts[-1]) if parts else []
-    return [inside[at] for at in found]
+    """Return the positions of sections at the end of a path such as `Methods > Sampling`."""
+    found, inside = list[int](), list(range(len(sections)))
+    for number, part in enumerate(part for part in path.split(">") if part.strip()):
+        if number:
+            inside = list(_find_inside(sections, set(found)))
+        matching = _best_matches([titles[at] for at in inside], normalize_title(part))
+        found = _prefer_spelled(sections, [inside[at] for at in matching], part)
+    return found
 
 
 def _find_inside(sections: Sequence[Section], parents: Collection[int]) -> Iterator[int]:
