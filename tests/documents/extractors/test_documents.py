@@ -127,6 +127,19 @@ def test_a_pdf_is_read_though_a_bookmark_cannot_be(
     assert titles(document) == left
 
 
+def test_bookmarks_that_lead_back_are_sections_of_their_own_pages() -> None:
+    writer = PdfWriter(clone_from=DATA / "nomarks.pdf")
+    for title, page in (("Preface", 0), ("Index", 1), ("Lamps", 0), ("Wick", 1)):
+        writer.add_outline_item(title=title, page_number=page)
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    document = read_document(buffer.getvalue(), Path("book.pdf"))
+    assert [title for title, _ in titles(document)] == ["Preface", "Lamps", "Index", "Wick"]
+    assert section_text(document, "Lamps").startswith("[page 1]\n")
+    assert "[page 2]" not in section_text(document, "Lamps")
+    assert section_text(document, "Wick").startswith("Wick\n")
+
+
 def test_what_is_filled_into_a_form_is_read() -> None:
     writer: Any = PdfWriter()
     writer.add_blank_page(99, 99)

@@ -6,6 +6,7 @@ import io
 import logging
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -157,9 +158,12 @@ def _bookmarks(
 def _headings(
     bookmarks: list[tuple[str, int, int]], starts: list[int], texts: list[str]
 ) -> list[Heading]:
-    """Return bookmarks as headings, each on the line of its page that spells its title."""
+    """Return bookmarks as headings, each on the line of its page that spells its title.
+
+    They come page by page: lists of figures, and contents that end a book, lead back.
+    """
     found: list[Heading] = []
-    for title, level, page in bookmarks:
+    for title, level, page in sorted(bookmarks, key=itemgetter(2)):
         if page < len(starts) and title.strip():
             line = starts[page] + _line_of_title(texts[page], title)
             found.append(Heading(title, level, max(line, found[-1].line if found else 1)))
