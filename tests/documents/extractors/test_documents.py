@@ -311,6 +311,22 @@ def test_epub_chapters_come_in_the_order_of_the_spine() -> None:
     assert titles(document) == [("First one", 1), ("Second", 2)]
 
 
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<h1>Chapter 1<br/>The Storm</h1>", "# Chapter 1 The Storm\n"),
+        ("<h2><div>One</div>Two<p>Three</p></h2>", "## One Two Three\n"),
+        ("<ul><li><p>oil</p><p>and wick</p></li><li>log</li></ul>", "- oil\n\nand wick\n\n- log\n"),
+        ("<ul><li>\n <div>\n<p>oil</p></div></li><li></li></ul><p>end</p>", "- oil\n\nend\n"),
+        ("<ul><li><ul><li>oil</li></ul></li></ul>", "- oil\n"),
+        ("<pre>-<br/>oil</pre>", "-\n\noil\n"),
+    ],
+)
+def test_blocks_in_headings_and_list_items(markup: str, text: str) -> None:
+    book = {"META-INF/container.xml": CONTAINER, "b/p.opf": PACKAGE, "d.html": markup}
+    assert read_document(zipped(book), Path("book.epub")).text == text
+
+
 def test_epub_that_defines_entities_is_refused() -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]>' + CONTAINER
     error = refused(zipped({"META-INF/container.xml": bomb}), "book.epub")

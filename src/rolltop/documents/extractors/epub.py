@@ -106,10 +106,10 @@ class _ChapterParser(HTMLParser):
         elif tag == "pre":
             self._end_block()
             self._verbatim += 1
-        elif tag in _BLOCKS and not self._level:
-            self._end_block()
-            if tag == "li":
-                self._words.append("- ")
+        elif tag in _BLOCKS and self._level:
+            self._words.append(" ")  # a heading is one line
+        elif tag in _BLOCKS:
+            self._begin_block(tag)
         elif tag in ("td", "th") and self._words:
             self._words.append(" | ")
 
@@ -120,7 +120,9 @@ class _ChapterParser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in _INVISIBLE:
             self._hidden = max(0, self._hidden - 1)
-        elif tag in _HEADINGS or tag == "pre" or (tag in _BLOCKS and not self._level):
+        elif tag in _BLOCKS and self._level:
+            self._words.append(" ")
+        elif tag in _HEADINGS or tag == "pre" or tag in _BLOCKS:
             self._end_block()
             if tag == "pre":
                 self._verbatim = max(0, self._verbatim - 1)
@@ -128,6 +130,13 @@ class _ChapterParser(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._hidden:
             self._words.append(data)
+
+    def _begin_block(self, tag: str) -> None:
+        """Begin a paragraph, which stands behind the mark of the list item that it begins."""
+        begins_item = not self._verbatim and "".join(self._words).strip() == "-"
+        self._end_block()
+        if begins_item or tag == "li":
+            self._words.append("- ")
 
     def _end_block(self) -> None:
         text = "".join(self._words)
