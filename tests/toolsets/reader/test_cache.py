@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from rolltop.core.context import CallContext
 from rolltop.core.dispatch import dispatch
 from rolltop.documents.extractors import pdf
 from rolltop.documents.extractors.document_reader import read_document
 from rolltop.toolsets.reader import document_cache, store
 from rolltop.toolsets.reader.service import ReaderService
+from rolltop.toolsets.reader.summary_answer import MAX_SUMMARIES
 from rolltop.workspace import file_stat
 from tests.toolsets.reader.shelf import SOMEBODY, Shelf, make_shelf, paper
 
@@ -176,6 +178,18 @@ class TestMemory:
         assert reads.count == 6
         shelf.ok("estimate_tokens", file_path="0.txt")
         assert reads.count == 7
+
+    def test_of_a_document_the_last_summaries_are_kept(self, shelf: Shelf) -> None:
+        path = shelf.put("p.md", LONG)
+        bounds = [*range(200, 200 + 2 * MAX_SUMMARIES), 200]
+        answers = [
+            shelf.ok("smart_read", file_path="p.md", max_summary_tokens=bound) for bound in bounds
+        ]
+        assert answers[-1] == answers[0]
+        documents = shelf.desk.service(ReaderService).documents
+        call = CallContext(shelf.desk, SOMEBODY, "smart_read", 20_000)
+        document = asyncio.run(documents.open(call, str(path)))
+        assert len(document.summaries) == MAX_SUMMARIES
 
 
 class TestStore:

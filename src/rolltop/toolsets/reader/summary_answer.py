@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from math import floor
 from pathlib import PurePath
@@ -24,6 +25,8 @@ _SMALL_FILE_TOKENS: Final = 600
 """A whole answer for a smaller file may take so many, where that is more than a tenth."""
 _MIN_CONTENT_TOKENS: Final = 40
 _MAX_COUNTS: Final = 8
+MAX_SUMMARIES: Final = 8
+"""Answers that are cached with a document; they are no part of its weight."""
 _WARNING: Final = "⚠️ DOCUMENT SUMMARY (NOT FULL CONTENT)"
 _HEADERS_NOTE: Final = "list_sections lists all"
 
@@ -56,14 +59,17 @@ def summary_answer(
     """Summarize a document; None if that would not be shorter than the document.
 
     `bound` is the maximum of tokens of its content, `limit` of the whole answer (0: none); `tools`
-    are those it may name. Answers are cached with the document. Raises InvalidArgument: `limit` is
-    too small for any summary that says something.
+    are those it may name. The last answers are cached with the document. Raises InvalidArgument:
+    `limit` is too small for any summary that says something.
     """
-    key = (uri, style, bound, limit)
-    if key not in document.summaries:
-        builder = _AnswerBuilder(document, uri, style, bound, tools)
-        document.summaries[key] = builder.build(limit)
-    return document.summaries[key]
+    cached, key = document.summaries, (uri, style, bound, limit)
+    with suppress(KeyError):
+        return cached[key]
+    answer = _AnswerBuilder(document, uri, style, bound, tools).build(limit)
+    cached[key] = answer
+    for old in list(cached)[:-MAX_SUMMARIES]:
+        cached.pop(old, None)  # another thread may have
+    return answer
 
 
 class _AnswerBuilder:
