@@ -165,3 +165,10 @@ def test_toml_sections_are_the_tables_tomllib_finds() -> None:
     assert set(tomllib.loads(text)) == {"a", "tool", "arr", "a.b"}
     found = [(s.title, s.level, s.start_line) for s in parse_outline(text, "toml").sections]
     assert found == [("tool.x", 2, 2), ("arr", 1, 12), ('"a.b".c', 2, 14)]
+
+
+def test_an_array_over_several_lines_hides_no_toml_table() -> None:
+    text = 'a = [["x"],\n["y"]]\n[t]\nk = [\n["x"], [\n["y"]]\n]\n[[u]]\n["v"]\n[ w ] # one\n'
+    assert set(tomllib.loads(text)) == {"a", "t", "u", "v", "w"}
+    found = [(s.title, s.start_line) for s in parse_outline(text, "toml").sections]
+    assert found == [("t", 3), ("u", 8), ('"v"', 9), ("w", 10)]
