@@ -66,6 +66,21 @@ def test_lines_of_sections_are_lines_of_the_rendered_text() -> None:
     assert document.rendered
 
 
+@pytest.mark.parametrize("unclosed", ["```\ncode", "<!-- a remark", "---\ntitle: x", "+++\na = 1"])
+@pytest.mark.parametrize("above", [[], ["# Title"]])
+def test_what_a_cell_leaves_open_ends_with_it(unclosed: str, above: list[str]) -> None:
+    sources = [*above, unclosed, "## One\n\nwords\n\n### Two", "---", "---\n## Three\n---"]
+    cells = [{"cell_type": "markdown", "source": source} for source in sources]
+    document = read_document(json.dumps({"cells": cells}).encode(), PATH)
+    lines = document.text.split("\n")
+    assert [lines[s.start_line - 1] for s in document.outline.sections] == [
+        *above,
+        "## One",
+        "### Two",
+        "## Three",
+    ]
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b'{"a": 1}', b"[" * 100_000, b'{"cells": 3}'])
 def test_what_is_no_notebook_is_read_as_data(data: bytes) -> None:
     document = read_document(data, PATH)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from rolltop.documents.extractors.extracted_text import ExtractedText
-from rolltop.documents.outline import parse_outline
+from rolltop.documents.outline import Heading, markdown, parse_outline
 from rolltop.documents.outline.sections import MAX_LEVEL
 
 _CELL_KEYS: Final = ("cells", "worksheets")
+_MARKDOWN: Final = ("markdown", "heading")
 _FENCES: Final = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
 
 
@@ -25,13 +26,31 @@ def render(text: str) -> ExtractedText | None:
         return None
     notebook = cast("dict[str, Any]", notebook)
     language = _language(notebook)
-    blocks = [block for cell in _cells(notebook) if (block := _block(cell, language))]
+    cells = [
+        (block, cell.get("cell_type"))
+        for cell in _cells(notebook)
+        if (block := _block(cell, language))
+    ]
+    blocks = [block for block, _ in cells]
     if not blocks and not any(isinstance(notebook.get(key), list) for key in _CELL_KEYS):
         return None
     rendered = "\n\n".join(blocks) + ("\n" if blocks else "")
     return ExtractedText(
-        rendered, parse_outline(rendered, "notebook"), "Outputs of cells are left out."
+        rendered,
+        parse_outline(rendered, "notebook", _headings(cells)),
+        "Outputs of cells are left out.",
     )
+
+
+def _headings(cells: Iterable[tuple[str, Any]]) -> Iterator[Heading]:
+    """Yield the headings of cells with their kinds: a cell ends what it leaves open."""
+    line = 1
+    for text, kind in cells:
+        if kind in _MARKDOWN:
+            above = "\n" if line > 1 else ""  # only a notebook's beginning is front matter
+            for heading in markdown.headings(above + text):
+                yield Heading(heading.title, heading.level, line - len(above) + heading.line - 1)
+        line += text.count("\n") + 2
 
 
 def _cells(notebook: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -6,7 +6,7 @@ sections. Every text has an outline, maybe an empty one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from rolltop.core.text.lines import line_count
@@ -75,11 +75,15 @@ _DIVIDED_TYPES: Final = frozenset({"text", "json", "yaml", "ini", "toml"})
 """Divided into equal parts if they have no headings."""
 
 
-def parse_outline(text: str, kind: FileType) -> Outline:
-    """Find the sections of a text of a format. LF or CRLF ends a line."""
+def parse_outline(text: str, kind: FileType, headings: Iterable[Heading] | None = None) -> Outline:
+    """Find the sections of a text of a format. LF or CRLF ends a line.
+
+    `headings` are those of the text, in order, where its parts are known better than by the text.
+    """
     lines = line_count(text)
-    scanner = _SCANNERS.get(kind)
-    headings = scanner(text) if scanner is not None else source.headings(text, kind)
+    if headings is None:
+        scanner = _SCANNERS.get(kind)
+        headings = scanner(text) if scanner is not None else source.headings(text, kind)
     sections = _without_deepest(build_sections(headings, lines))
     if 0 < len(sections) <= MAX_SECTIONS or (not sections and kind not in _DIVIDED_TYPES):
         return Outline(kind, sections, lines)
