@@ -210,6 +210,19 @@ def test_formats_that_are_not_read_name_one_that_is(name: str) -> None:
     assert "Save the document as" in error.hint
 
 
+@pytest.mark.parametrize("name", ["handbook.docx", "handbook.pptx"])
+def test_strict_open_xml_says_what_to_save_instead(name: str) -> None:
+    with ZipFile(DATA / name) as archive:
+        parts = {info.filename: archive.read(info) for info in archive.infolist()}
+    strict = {
+        part: data.replace(b"http://schemas.openxmlformats.org/", b"http://purl.oclc.org/ooxml/")
+        for part, data in parts.items()
+    }
+    error = refused(zipped(strict), name)
+    assert error.code == "FORMAT_UNSUPPORTED"
+    assert "not as Strict Open XML" in error.hint
+
+
 @pytest.mark.parametrize(
     ("library", "name"),
     [("pypdf", "handbook.pdf"), ("docx", "handbook.docx"), ("pptx", "handbook.pptx")],

@@ -38,6 +38,9 @@ _MARKUP_EXTENSIONS: Final = (".xml", ".rels", ".xhtml", ".html", ".htm", ".opf",
 _ENCRYPTED_FLAG: Final = 1
 
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_RELATIONS: Final = "_rels/.rels"
+_STRICT: Final = b"//purl.oclc.org/ooxml/"
+"""What begins the names of Strict Open XML, which Word and PowerPoint write on request."""
 _LIBRARIES: Final = ("pypdf", "python-docx", "python-pptx")
 _LEGACY_FORMATS: Final = {
     ".doc": ("Old Word", ".docx"),
@@ -187,8 +190,10 @@ def _read_zip(data: bytes, suffix: str) -> ParsedDocument:
     with _open_archive(data, suffix.lstrip(".") or "zip") as archive:
         names = set(archive.namelist())
         if any(map(office.WORD_BODY.fullmatch, names)):
+            _check_not_strict(archive, "docx")
             return _extracted_document(office.render_docx(data), "docx")
         if any(map(office.PRESENTATION.fullmatch, names)):
+            _check_not_strict(archive, "pptx")
             return _extracted_document(office.render_pptx(data), "pptx")
         if "META-INF/container.xml" in names:
             return _extracted_document(epub.render(archive), "epub")
@@ -228,6 +233,18 @@ def _unsupported_format(suffix: str, formats: dict[str, tuple[str, str]]) -> Inv
         code="FORMAT_UNSUPPORTED",
         hint=f"Save the document as {instead} and read that.",
     )
+
+
+def _check_not_strict(archive: ZipFile, kind: str) -> None:
+    """Raise FORMAT_UNSUPPORTED for Strict Open XML, whose names no library knows."""
+    with damage_reported(kind):
+        if _RELATIONS in archive.namelist() and _STRICT in archive.read(_RELATIONS):
+            raise InvalidArgument(
+                "Strict Open XML files are not read",
+                code="FORMAT_UNSUPPORTED",
+                hint=f"Save the document as an ordinary .{kind}, not as Strict Open XML, and read"
+                " that.",
+            )
 
 
 def _binary_file() -> InvalidArgument:
