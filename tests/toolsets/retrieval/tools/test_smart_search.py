@@ -176,6 +176,15 @@ def test_an_answer_says_how_many_files_it_left_out(forest: Forest) -> None:
     assert "unread" not in forest.ok("repo_smart_search", query="mast", file_glob="?.txt")["meta"]
 
 
+def test_signs_on_several_lines_are_found_among_many_files(forest: Forest) -> None:
+    signs = "{\n        \n}"
+    for number in range(70):
+        forest.put(f"code/{number}.css", "a {}\n" if number else f"a {signs}\n")
+    assert [one["path"] for one in forest.ok("repo_smart_search", query=signs)["result"]] == [
+        "0.css"
+    ]
+
+
 def test_no_hit_answers_where_counting_takes_too_long(
     planted: Forest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
