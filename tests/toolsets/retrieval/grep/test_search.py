@@ -179,6 +179,15 @@ def test_a_cursor_of_something_else_is_refused(code: Path, after: list[object]) 
     assert refused.value.code == "INVALID_CURSOR"
 
 
+@pytest.mark.parametrize("line", [-500, 0, 1, 3, 10**30, True, 2.0])
+def test_a_cursor_whose_line_was_bent_is_refused(code: Path, line: float) -> None:
+    (code / "a").write_text("x\n" * 5)
+    repo, path, _, checksum = found(code, Query("x"), 2).resume(1)
+    with pytest.raises(InvalidArgument) as refused:
+        search(trees_of(code), Query("x"), limit=1, after=[repo, path, line, checksum])
+    assert refused.value.code == "INVALID_CURSOR"
+
+
 def test_a_cursor_belongs_to_its_query(code: Path) -> None:
     (code / "a").write_text("x y\nx y\n")
     after = found(code, Query("x"), 1).resume(0)

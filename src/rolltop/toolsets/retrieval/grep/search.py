@@ -89,7 +89,8 @@ class _Search:
         hits: list[SearchMatch] = []
         if self._position is not None:
             self._check_expression()  # a query that does not compile has no cursor either
-            if self._checksum(self._position.repo, self._position.path) != self._position.checksum:
+            repo, path, line, checksum = self._position
+            if self._checksum(repo, path, line) != checksum:
                 raise _invalid_cursor()
         with closing(self._hits(limit + 1)) as found:
             hits.extend(found)
@@ -239,16 +240,17 @@ class _Search:
 
     def _resume(self, hits: list[SearchMatch], index: int) -> SearchPosition:
         last = hits[index]
-        return SearchPosition(last.repo, last.path, last.line, self._checksum(last.repo, last.path))
+        place = last.repo, last.path, last.line
+        return SearchPosition(*place, self._checksum(*place))
 
-    def _checksum(self, repo: str, path: str) -> int:
-        """Compute the checksum of a file and all files after it."""
+    def _checksum(self, repo: str, path: str, line: int) -> int:
+        """Compute the checksum of a line, its file and all files after it."""
         names = [tree.root.name for tree in self._trees]
         first, *others = self._trees[names.index(repo) :]
         files = self._list(first)
         rest = [(repo, files[_count_before(files, path) :])]
         rest += [(tree.root.name, self._list(tree)) for tree in others]
-        return _listing_checksum(self._query, rest)
+        return _listing_checksum(self._query, line, rest)
 
 
 def _remaining_roots(
@@ -267,7 +269,7 @@ def _count_before(files: Sequence[FileStat], path: str) -> int:
 
 
 class SearchPosition(NamedTuple):
-    """The last line of a page; `checksum` covers the query, its file and all files after it.
+    """The last line of a page; `checksum` covers it, the query, its file and all files after it.
 
     It is a cursor's values as they are.
     """
@@ -287,9 +289,11 @@ class SearchPosition(NamedTuple):
                 raise _invalid_cursor()
 
 
-def _listing_checksum(query: Query, roots: Iterable[tuple[str, Iterable[FileStat]]]) -> int:
-    """Compute a checksum of the query and the listed states of the files."""
-    asked = (query.text, query.regex, query.case, query.file_glob)
+def _listing_checksum(
+    query: Query, line: int, roots: Iterable[tuple[str, Iterable[FileStat]]]
+) -> int:
+    """Compute a checksum of the query, a line and the listed states of the files."""
+    asked = (line, query.text, query.regex, query.case, query.file_glob)
     files = [(name, [tuple(entry) for entry in entries]) for name, entries in roots]
     return zlib.crc32(marshal.dumps((asked, files), _MARSHAL_VERSION))
 
