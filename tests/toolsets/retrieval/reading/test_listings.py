@@ -6,12 +6,15 @@ import errno
 import os
 import shutil
 import tempfile
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
 from hypothesis import assume, given, settings
 
+from rolltop.toolsets.retrieval.service import directories
 from tests.campaign import examples
 from tests.toolsets.retrieval.forest import Forest, make_forest
 from tests.workspace.test_sandbox import unprivileged
@@ -66,6 +69,23 @@ def test_a_directory_has_its_files_with_sizes_and_its_folders(forest: Forest) ->
     inside = forest.ok("list_dir", path="b")
     assert inside["result"]["path"] == "b"
     assert inside["result"]["entries"] == [{"path": "b/x.py", "type": "file", "size": 5}]
+
+
+@pytest.mark.parametrize("text", [*range(0, 40, 3)])
+def test_a_listing_that_takes_long_goes_on_where_its_time_was_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: int
+) -> None:
+    """Each look at the clock finds it a second later."""
+    forest = make_forest(tmp_path, "code", settings={"call_timeout": 10})
+    for number in range(40):
+        forest.put(f"code/{number:02}", "text" if number >= text else b"\0")
+    monkeypatch.setattr(directories, "time", SimpleNamespace(monotonic=count().__next__))
+    pages = forest.pages("repo_list_dir", repo="code")
+    assert [path for page in pages for path in paths(page)] == [
+        f"{number:02}" for number in range(text, 40)
+    ]
+    assert len(pages) == 9
+    assert sum(page["meta"].get("skipped", {}).get("binary", 0) for page in pages) == text
 
 
 def test_depth_lists_what_lies_below_in_the_order_of_paths(forest: Forest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
@@ -60,6 +61,10 @@ class _Listing:
         self.root: Root | None = None
         self.path = "."
         self.repo = MULTIPLE_ROOTS
+        self.last = ""
+        """The entry that was looked at last."""
+        self.is_late = False
+        """Whether the time was up then."""
         if whole == MULTIPLE_ROOTS and is_top:
             self.present, self.missing = select_roots(app.roots, whole)
             return
@@ -101,9 +106,10 @@ def list_directory(
     items = listed.items(skipped)
     if call.cursor is not None:
         _skip_listed(items, cursors.decode(_CURSOR, call.cursor), listed)
-    entries = _entries(app.roots, listed, items, counts)
+    until = time.monotonic() + app.settings["call_timeout"] / 2
+    entries = _entries(app.roots, listed, items, counts, until)
     shown_now = list(islice(entries, room // _MIN_ENTRY_TOKENS + 1 if room else None))
-    more = room > 0 and next(entries, None) is not None
+    more = (room > 0 and next(entries, None) is not None) or listed.is_late
     left_out = {
         "binary": counts["binary"],
         "unreadable": counts["unreadable"] + skipped.unreadable,
@@ -115,10 +121,16 @@ def list_directory(
     fixed: JsonObject = {"repo": listed.repo, "path": listed.path}
     if listed.root is not None:
         fixed["uri"] = file_address(listed.repo, listed.path)
+
+    def cursor_after(index: int) -> str:
+        is_last = index == len(shown_now) - 1
+        path = listed.last if listed.is_late and is_last else shown_now[index]["path"]
+        return cursors.encode(_CURSOR, [listed.cursor_key(path)])
+
     return Page(
         shown_now,
         lambda part: {"result": {**fixed, "entries": part}, "meta": meta},
-        lambda index: cursors.encode(_CURSOR, [listed.cursor_key(shown_now[index]["path"])]),
+        cursor_after,
         more,
     )
 
@@ -198,18 +210,24 @@ def _skip_listed(
 
 
 def _entries(
-    roots: Roots, listed: _Listing, items: Iterator[FileStat | DirectoryEntry], counts: Counter[str]
+    roots: Roots,
+    listed: _Listing,
+    items: Iterator[FileStat | DirectoryEntry],
+    counts: Counter[str],
+    until: float,
 ) -> Iterator[JsonObject]:
-    """Yield the text files and directories; count the other files."""
+    """Yield the text files and directories until the time is up; count the other files."""
     for item in items:
+        listed.last = item.relative
         if isinstance(item, DirectoryEntry):
             yield {"path": item.relative, "type": "directory"}
-            continue
-        kind = classify_file(roots, listed.root, item)
-        if kind == "file":
+        elif (kind := classify_file(roots, listed.root, item)) == "file":
             yield {"path": item.relative, "type": "file", "size": item.size}
         else:
             counts[kind] += 1
+        if time.monotonic() >= until:  # binary files are passed over by the hundred thousand
+            listed.is_late = True
+            return
 
 
 def classify_file(roots: Roots, root: Root | None, entry: FileStat) -> str:
