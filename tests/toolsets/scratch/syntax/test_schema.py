@@ -132,6 +132,58 @@ def test_a_missing_reference_is_a_warning_and_the_rest_counts(reference: str) ->
     assert result.details["schema"]["missing"] == [reference]
 
 
+@pytest.mark.parametrize("reference", ["https://example.com/a.json", "#/$defs/gone"])
+@pytest.mark.parametrize(
+    ("content", "around"),
+    [
+        ("{}", {"oneOf": ["?", {"type": "object"}]}),
+        ("{}", {"oneOf": ["?", {"allOf": ["?"]}]}),
+        ("1", {"not": "?"}),
+        ("1", {"not": {"$ref": "#/$defs/other"}, "$defs": {"other": {"allOf": ["?"]}}}),
+        ("1", {"not": {"$ref": "scratchpad://schemas/other"}}),
+        ("1", {"if": "?", "then": {"type": "string"}}),
+        ("[1, 2]", {"contains": "?", "maxContains": 1}),
+        ("[1, 2]", {"items": {"not": "?"}}),
+        ('{"a": 1}', {"allOf": ["?"], "unevaluatedProperties": False}),
+        ('{"a": 1}', {"anyOf": ["?", {"type": "string"}], "unevaluatedProperties": False}),
+        ("[1]", {"allOf": ["?"], "unevaluatedItems": False}),
+    ],
+)
+def test_what_only_a_missing_reference_may_break_is_not_broken(
+    content: str, around: dict[str, Any], reference: str
+) -> None:
+    def fill(text: object) -> Any:
+        return json.loads(json.dumps(text).replace('"?"', json.dumps({"$ref": reference})))
+
+    schema = fill({"properties": {"b": {"type": "string"}}, **around})
+    registry = {"scratchpad://schemas/other": fill({"allOf": ["?"]})}
+    result = checked(content, schema, registry)
+    assert result.errors == ()
+    assert [one.code for one in result.warnings] == ["SCHEMA_REFERENCE_MISSING"]
+    assert result.details["schema"]["performed"] is True
+
+
+@pytest.mark.parametrize(
+    ("content", "keyword", "around"),
+    [
+        ('{"b": 1}', "type", {"properties": {"a": "?", "b": {"type": "string"}}}),
+        ("1", "anyOf", {"anyOf": [{"allOf": ["?", {"type": "string"}]}, {"type": "null"}]}),
+        ("1", "oneOf", {"oneOf": ["?", {"type": "number"}, {"minimum": 0}]}),
+        ("1", "oneOf", {"oneOf": [{"allOf": ["?", {"type": "string"}]}, {"type": "null"}]}),
+        ("1", "not", {"not": {"anyOf": ["?", {"type": "number"}]}}),
+        ("1", "type", {"if": {"type": "number"}, "then": {"type": "string"}, "else": "?"}),
+        ("[1]", "contains", {"contains": {"type": "string"}, "items": "?"}),
+    ],
+)
+def test_what_breaks_a_schema_whatever_is_missing_is_told(
+    content: str, keyword: str, around: dict[str, Any]
+) -> None:
+    missing = json.dumps({"$ref": "https://example.com/a.json"})
+    result = checked(content, json.loads(json.dumps(around).replace('"?"', missing)))
+    assert [one.details["keyword"] for one in result.errors] == [keyword]
+    assert result.details["schema"]["passed"] is False
+
+
 @pytest.mark.parametrize("name", ["default", "const", "enum", "examples", "properties"])
 @pytest.mark.parametrize("among", ["properties", "$defs", "patternProperties"])
 def test_names_in_a_schema_may_be_those_of_keywords(among: str, name: str) -> None:

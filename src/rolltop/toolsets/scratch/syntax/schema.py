@@ -1,7 +1,8 @@
 """JSON Schema by jsonschema-rs, offline, with formats asserted.
 
 References are resolved from the registry given and nowhere else. One that cannot be resolved is
-removed and reported as missing; the rest of the schema still counts.
+reported as missing and stands for a schema that fits everything; the rest of the schema still
+counts. What breaks it only so, as under `not` or in `oneOf`, is not known to break it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ _UNRESOLVED: Final = re.compile(
     re.DOTALL,
 )
 _MAX_MISSING: Final = 50
+_FITS_ALL: Final[Mapping[str, Any]] = {"additionalProperties": {}, "items": {}}
+"""What a reference that is missing stands for, so that nothing of a value is left unevaluated."""
+_FITS_NOTHING: Final[Mapping[str, Any]] = {"not": {}}
 # The backtracking engine serves only patterns a linear one cannot (lookaround, back references).
 PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
 _ESCAPE_OR_SET: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*", re.DOTALL)
@@ -106,22 +110,22 @@ class CompiledSchema:
         self._registry = {_address(uri): one for uri, one in registry.items()}
         self._registry |= _schemas_by_id(registry.values())
         self._schema = schema
-        self._validator, missing = self._compile()
-        self.missing = sorted(missing)
+        self._validator, taken, absent = self._compile()
+        self.missing = sorted({unquote(one) for one in (*taken, *absent)})
+        # What is wrong whatever is missing is wrong whether that fits everything or nothing.
+        self._strict = self._build_without(taken, _FITS_NOTHING)[0] if self.missing else None
 
-    def errors(self, value: Any) -> Iterable[Any]:  # noqa: ANN401  # any JSON value
-        """Yield the library's errors for one value."""
-        try:
-            yield from filterfalse(_is_false, self._validator.iter_errors(value))
-        except UnicodeEncodeError:
-            yield from filterfalse(_is_false, self._validator.iter_errors(_storable(value)))
-        except ValueError:
-            # The engine found an error but cannot show a value nested so deeply.
-            if not self._validator.is_valid(value):
-                raise _TooDeep from None
+    def errors(self, value: Any, most: int) -> tuple[list[Any], bool]:  # noqa: ANN401  # any JSON value
+        """Return the first errors for one value, and whether more depend on what is missing."""
+        found = list(islice(_iter_errors(self._validator, value), max(most, 0)))
+        if self._strict is None or not found:
+            return found, False
+        also = set(map(_identify, _iter_errors(self._strict, value)))
+        certain = [error for error in found if _identify(error) in also]
+        return certain, len(certain) < len(found)
 
-    def _compile(self) -> tuple[Any, set[str]]:
-        """Build the validator, and the set of references that it lacks."""
+    def _compile(self) -> tuple[Any, set[str], set[str]]:
+        """Build the validator; return it, the references taken out and the URIs not found."""
         taken: set[str] = set()
         while True:
             try:
@@ -132,21 +136,23 @@ class CompiledSchema:
                     raise UnusableSchema(str(error)) from None
                 taken |= culprits
             else:
-                return validator, {unquote(one) for one in (*taken, *absent)}
+                return validator, taken, absent
 
-    def _build_without(self, taken: set[str]) -> tuple[Any, set[str]]:
+    def _build_without(
+        self, taken: set[str], instead: Mapping[str, Any] = _FITS_ALL
+    ) -> tuple[Any, set[str]]:
         """Build the validator without the references `taken`, and the set of URIs not found."""
         absent: set[str] = set()
 
         def retrieve(uri: str) -> Any:  # noqa: ANN401  # any schema
             if uri in self._registry:
-                return _without(self._registry[uri], taken)
+                return _without(self._registry[uri], taken, instead)
             absent.add(uri)
-            return {}
+            return instead
 
         try:
             validator = jsonschema_rs.validator_for(
-                _without(self._schema, taken),
+                _without(self._schema, taken, instead),
                 validate_formats=True,
                 retriever=retrieve,
                 pattern_options=PATTERNS,
@@ -204,9 +210,12 @@ def apply(
     if isinstance(schema, str) and applied.missing == [unquote(schema)]:
         return [], warnings, details
     found: list[Diagnostic] = []
+    is_known = True
     for document in documents:
         try:
-            found += _locate_errors(applied, document, name, MAX_DIAGNOSTICS - len(found))
+            some, more = applied.errors(document.value, MAX_DIAGNOSTICS - len(found))
+            found += _locate_errors(some, document, name)
+            is_known = is_known and not more
         except _TooDeep:
             found.append(Diagnostic(_NO_POSITION, _VIOLATION, details={"schema": name}))
         except ValueError as error:
@@ -216,7 +225,7 @@ def apply(
     undecided = [one for one in found if one.code != _VIOLATION]
     details["performed"] = not any(one.code == _NOT_APPLIED for one in undecided)
     if details["performed"]:
-        details["passed"] = False if errors else None if undecided else True
+        details["passed"] = False if errors else None if undecided or not is_known else True
     return errors, warnings + undecided, details
 
 
@@ -236,9 +245,8 @@ def _not_applied(error: ValueError) -> Diagnostic:
 
 
 def _locate_errors(
-    applied: CompiledSchema, document: DataDocument, name: str | None, most: int
+    found: Sequence[Any], document: DataDocument, name: str | None
 ) -> list[Diagnostic]:
-    found = list(islice(applied.errors(document.value), max(most, 0)))
     paths: list[Path] = [tuple(error.instance_path) for error in found]
     places: Mapping[Path, LineColumn] = document.find_positions(paths) if paths else {}
     diagnostics: list[Diagnostic] = []
@@ -310,26 +318,33 @@ def dialect_of(given: str) -> str:
     return given if given.startswith(own) else own
 
 
-def _without(schema: Any, taken: set[str]) -> Any:  # noqa: ANN401  # any JSON
-    """Copy a schema without the references in `taken`, with its addresses as they are known."""
+def _without(schema: Any, taken: set[str], instead: Mapping[str, Any]) -> Any:  # noqa: ANN401  # any JSON
+    """Copy a schema with `instead` for the references `taken`, and addresses as they are known."""
     if is_array(schema):
-        return [_without(one, taken) for one in schema]
+        return [_without(one, taken, instead) for one in schema]
     if not is_object(schema):
         return schema
     copy: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "$ref" and isinstance(value, str):
-            if _address(value) not in taken:
-                copy[key] = _address(value)
+            copy[key] = _address(value)
         elif key == "$schema" and isinstance(value, str):
             copy[key] = dialect_of(value)
         elif key == "pattern" and isinstance(value, str):
             copy[key] = runnable_pattern(value)
         elif key in _SCHEMAS_BY_NAME and is_object(value):
             name_of = runnable_pattern if key == "patternProperties" else str
-            copy[key] = {name_of(name): _without(one, taken) for name, one in value.items()}
+            copy[key] = {
+                name_of(name): _without(one, taken, instead) for name, one in value.items()
+            }
         else:
-            copy[key] = value if key in _DATA_KEYWORDS else _without(value, taken)
+            copy[key] = value if key in _DATA_KEYWORDS else _without(value, taken, instead)
+    if taken.intersection([copy["$ref"]] if isinstance(copy.get("$ref"), str) else ()):
+        del copy["$ref"]
+        others = copy.get("allOf")
+        copy["allOf"] = [*(others if is_array(others) else ()), instead]
+    if instead is _FITS_NOTHING and "maxContains" in copy:
+        copy["minContains"] = 0  # too few are told as too many are
     return copy
 
 
@@ -358,6 +373,24 @@ def _storable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     if is_object(value):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return value
+
+
+def _iter_errors(validator: Any, value: Any) -> Iterator[Any]:  # noqa: ANN401  # the library's, any JSON value
+    """Yield the library's errors for one value."""
+    try:
+        yield from filterfalse(_is_false, validator.iter_errors(value))
+    except UnicodeEncodeError:
+        yield from filterfalse(_is_false, validator.iter_errors(_storable(value)))
+    except ValueError:
+        # The engine found an error but cannot show a value nested so deeply.
+        if not validator.is_valid(value):
+            raise _TooDeep from None
+
+
+def _identify(error: Any) -> tuple[Any, ...]:  # noqa: ANN401  # the library's error
+    """Return what tells an error from others, also where several or none of `oneOf` fit."""
+    said = error.message if error.kind.name == "oneOf" else ""
+    return *error.instance_path, None, *error.schema_path, said
 
 
 def _is_false(error: Any) -> bool:  # noqa: ANN401  # the library's error
