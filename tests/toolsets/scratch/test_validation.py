@@ -9,7 +9,7 @@ import pytest
 from rolltop.toolsets.scratch import models
 from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.toolsets.scratch.syntax.results import timeout_result
-from tests.desks import make_desk
+from tests.desks import answer_of, make_desk
 from tests.toolsets.scratch.caller import Caller, cell
 
 if TYPE_CHECKING:
@@ -111,6 +111,32 @@ def test_a_result_is_stale_after_the_content_or_the_validator_changed(
     assert stale() is True
 
 
+@pytest.mark.parametrize(
+    ("language", "changed"),
+    [
+        ("json", {"json_schema": {"type": "array"}}),
+        ("json", {}),
+        ("yaml", {"json_schema": PAIR}),
+        ("txt", {}),
+    ],
+)
+def test_a_result_is_stale_after_the_language_or_the_schema_changed(
+    mine: Caller, language: str, changed: dict[str, Any]
+) -> None:
+    pad = mine.pad()
+    one = mine.append(pad, "[1]", "json", validate=True, json_schema=PAIR)
+    named = {"scratch_id": pad, "cell_id": one}
+    assert mine.read(pad)["cells"][0]["validation"]["stale"] is False
+    unchecked = cell("[1]", "json", json_schema=PAIR)
+    mine.ok("scratch_replace_cell", **named, cell=unchecked)
+    assert mine.read(pad)["cells"][0]["validation"]["stale"] is False
+    mine.ok("scratch_replace_cell", **named, cell=cell("[1]", language, **changed))
+    (shown,) = mine.read(pad)["cells"]
+    assert shown["validation"] == {"valid": False, "errors": 1, "warnings": 0, "stale": True}
+    (broken,) = answer_of(mine.desk, mine.scope, "desk_resume")["broken"]
+    assert "changed since" in broken["problem"]
+
+
 def test_a_limit_on_time_stores_the_cell_and_ends_an_explicit_validation(
     database: Database, me: Principal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +150,7 @@ def test_a_limit_on_time_stores_the_cell_and_ends_an_explicit_validation(
     assert result["details"]["syntax"]["checked"] is False
     (shown,) = caller.read(pad)["cells"]
     assert shown["content"] == "{}"
-    assert shown["validation"] == {"valid": True, "errors": 0, "warnings": 1, "stale": False}
+    assert "validation" not in shown  # nobody knows whether it is valid
     assert caller.code("scratch_validate", scratch_id=pad) == "VALIDATION_TIMEOUT"
 
 

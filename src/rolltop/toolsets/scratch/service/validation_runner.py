@@ -69,21 +69,19 @@ class ValidationRunner:
     ) -> tuple[list[Draft], list[JsonObject | None]]:
         """Validate the drafts that ask for it; return all drafts, and the results to answer.
 
-        A result lacks the cell's index and id, and is None if the draft did not ask.
+        A result lacks the cell's index and id, and is None if the draft did not ask. A draft that
+        was not checked in time has none of its own to store.
         """
         by_uri = _schemas_by_uri(entries)
         requests = [_check_request(draft, by_uri) for draft in drafts if draft.validate]
         if not requests:
             return list(drafts), [None] * len(drafts)
         found = iter(await self.validator.check(requests))
-        results = [_result_data(next(found), draft) if draft.validate else None for draft in drafts]
-        checked = [
-            draft if result is None else replace(draft, finding=_summary(result, draft))
-            for draft, result in zip(drafts, results, strict=True)
-        ]
-        if any(result and not result["valid"] for result in results):
+        pairs = [(draft, next(found) if draft.validate else None) for draft in drafts]
+        if any(one and not one.valid for _draft, one in pairs):
             logging.event("validation failed", tool=call.tool, user=call.principal.user_id)
-        return checked, results
+        checked = [replace(draft, finding=one and _summary(one, draft)) for draft, one in pairs]
+        return checked, [one and _result_data(one, draft) for draft, one in pairs]
 
     async def require_schemas(self, schemas: Iterable[object]) -> None:
         """Judge JSON Schemas, of which addresses and None are none.
@@ -127,8 +125,7 @@ class ValidationRunner:
         for some in batches(asked, _IMPORTED_AT_ONCE):
             found = await self.validator.check([_check_request(cell, by_uri) for cell in some])
             for one, cell in zip(found, some, strict=True):
-                summary = None if one.timed_out else _summary(_result_data(one, cell), cell)
-                findings[cell.cell_id] = summary
+                findings[cell.cell_id] = _summary(one, cell)
         return tuple(
             replace(cell, finding=findings.get(cell.cell_id, cell.finding)) for cell in cells
         )
@@ -228,6 +225,8 @@ def _result_data(found: CheckResult, cell: Draft | Cell) -> JsonObject:
     }
 
 
-def _summary(result: JsonObject, cell: Draft | Cell) -> ValidationSummary:
-    errors, warnings = len(result["errors"]), len(result["warnings"])
-    return ValidationSummary(result["valid"], errors, warnings, VERSION, cell.stats.sha256)
+def _summary(found: CheckResult, cell: Draft | Cell) -> ValidationSummary | None:
+    if found.timed_out:
+        return None
+    errors, warnings = len(found.errors), len(found.warnings)
+    return ValidationSummary(found.valid, errors, warnings, VERSION, cell.stats.sha256)

@@ -184,14 +184,22 @@ def insert_stored(tx: Tx, made: Sequence[Cell]) -> None:
 def update_cell(tx: Tx, cell: Cell, draft: Draft) -> Cell:
     """Write a draft as the cell's next version.
 
-    Tags and metadata that are None stay; so does a validation, which is stale then.
+    Tags and metadata that are None stay; so does a validation, which is stale then: of another
+    language or schema it is that of no content.
     """
+    finding = draft.finding or cell.finding
+    if (
+        finding is cell.finding
+        and finding
+        and ((draft.language, draft.json_schema) != (cell.language, cell.json_schema))
+    ):
+        finding = replace(finding, sha256="")
     now = replace(
         _new_cell(draft, cell.cell_id, cell.scratch_id, cell.index),
         version=cell.version + 1,
         tags=cell.tags if draft.tags is None else draft.tags,
         metadata=cell.metadata if draft.metadata is None else draft.metadata,
-        finding=draft.finding or cell.finding,
+        finding=finding,
     )
     mine = {"owner": tx.scope.user_id, "cell": cell.cell_id}
     values = {f"new_{name}": value for name, value in _columns(now).items()}
