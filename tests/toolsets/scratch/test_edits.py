@@ -86,6 +86,12 @@ def test_several_occurrences_are_refused_and_their_lines_shown(local: Caller) ->
     assert "all" in told
 
 
+def test_occurrences_that_overlap_are_several(local: Caller) -> None:
+    told = refused(local, "}\n}\n}\n", {"old": "}\n}", "new": "}"})
+    assert "Found at: 1: }; 2: }" in told
+    assert "all" in told
+
+
 def test_no_match_shows_the_nearest_lines(local: Caller) -> None:
     told = refused(local, POEM, {"old": "violets  are blue", "new": ""})
     assert "2: violets are blue" in told

@@ -104,8 +104,9 @@ def _count_occurrences(text: str, edit: Replacement, at: int) -> int:
             f"Nearest lines: {_format_lines(_similar_lines(text, edit.old))}",
             "Copy the text exactly, white space too, as scratch_read shows it.",
         )
-    if found > 1 and not edit.everywhere:
-        raise _ambiguous_edit(text, edit, at, found)
+    # Those that overlap are several too, of which only the first would be counted.
+    if not edit.everywhere and text.find(edit.old, text.find(edit.old) + 1) >= 0:
+        raise _ambiguous_edit(text, edit, at, max(found, 2))
     return found
 
 
