@@ -330,7 +330,7 @@ def _find_phrase(tree: RankedTree, query: ParsedQuery, deadline: float) -> Candi
     """Find the chunks that contain a query without terms literally."""
     files = list(filter(tree.chooses, tree.entries))
     if not _are_few(files):  # files are searched by lines
-        line = max(query.phrase.splitlines(), key=lambda line: len(line.strip()))
+        line = max(filter(str.strip, query.phrase.splitlines()), key=len)
         matching = tree.holding(line, files)
         files = sorted(matching, key=lambda entry: entry.relative.split("/"))
     chunks: list[Candidate] = []
