@@ -359,14 +359,15 @@ def test_a_damaged_file_is_begun_anew(kept: Kept, damage: str) -> None:
     other.indexes.close()
 
 
-def test_a_file_of_another_version_is_dropped(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept.indexes.close()
+def test_each_version_has_a_file_of_its_own(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     (before,) = kept.files()
     monkeypatch.setattr(chunk_index, "VERSION", chunk_index.VERSION + 1)
     other = Kept(kept.code.parent)
     other.build()
-    assert before not in other.files()
     assert other.find("zebra_3")[0].path == "m3.py"
+    assert before in other.files()
+    assert kept.stale() == []
+    assert kept.find("zebra_3")[0].path == "m3.py"
     other.indexes.close()
 
 
