@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rolltop.core.errors import DeadlineExceeded
 from rolltop.toolsets.retrieval.index import trigram_index
 from rolltop.toolsets.retrieval.service import ranking
+from rolltop.workspace import Roots
 from tests.campaign import examples
 from tests.toolsets.retrieval.forest import Forest, make_forest
 
@@ -174,6 +175,23 @@ def test_an_answer_says_how_many_files_it_left_out(forest: Forest) -> None:
     assert forest.ok("repo_smart_search", query="rare mast")["meta"]["unread"] == 10
     assert "unread" not in forest.ok("repo_smart_search", query="rare yard")["meta"]
     assert "unread" not in forest.ok("repo_smart_search", query="mast", file_glob="?.txt")["meta"]
+
+
+def test_a_file_of_roots_in_each_other_takes_one_place(forest: Forest) -> None:
+    for name in ("a.md", "docs/b.md", "docs/api/c.md"):
+        forest.put(f"code/{name}", "A mast.\n")
+    folders = {"code": "code", "docs": "code/docs", "api": "code/docs/api"}
+    forest.desk.roots = Roots.open(folders, base=forest.top)
+
+    def found(**asked: Any) -> list[tuple[str, str, int]]:
+        return sorted(places(forest.ok("repo_smart_search", **asked)))
+
+    each = [("api", "c.md", 1), ("code", "a.md", 1), ("docs", "b.md", 1)]
+    assert found(query="mast") == found(query=".") == each
+    assert found(query="mast", file_glob="docs/*.md") == [("docs", "b.md", 1)]
+    of_code = [("code", name, 1) for name in ("a.md", "docs/api/c.md", "docs/b.md")]
+    assert found(query="mast", repo="code") == of_code
+    assert found(query="mast", file_glob="code/docs/**") == of_code[1:]
 
 
 def test_signs_on_several_lines_are_found_among_many_files(forest: Forest) -> None:

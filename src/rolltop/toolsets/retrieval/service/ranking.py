@@ -101,10 +101,12 @@ def ranked_page(
     roots = roots_for_glob(roots, query.file_glob)
     globs = globs_by_root(query.file_glob, [root.name for root in roots])
     most_bytes = app.settings["retrieval.max_file_bytes"]
-    looked = [
-        _SelectedRoot.from_tree(tree, globs[tree.root.name], most_bytes)
-        for tree in search_roots(app, roots)
-    ]
+    looked = _nest(
+        [
+            _SelectedRoot.from_tree(tree, globs[tree.root.name], most_bytes)
+            for tree in search_roots(app, roots)
+        ]
+    )
     found, wanted, mode, has_more, cursor_after = _find_page(call, query, looked, limit, until)
     left_out = _left_out(app, looked, is_empty=not found.places)
     details: JsonObject = {"skipped": {"too_large": left_out.partly} if left_out.partly else None}
@@ -139,10 +141,12 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
     roots, _missing = select_roots(app.roots, None)
     since = query.since.timestamp() * 1e9 if query.since else -math.inf
     most_bytes = app.settings["retrieval.max_file_bytes"]
-    looked = [
-        replace(_SelectedRoot.from_tree(tree, None, most_bytes), since=since)
-        for tree in search_roots(app, roots)
-    ]
+    looked = _nest(
+        [
+            replace(_SelectedRoot.from_tree(tree, None, most_bytes), since=since)
+            for tree in search_roots(app, roots)
+        ]
+    )
     meaning = embed_query(app, query.words, roots, None)
     found = _ranking(app, query.words, looked, meaning, until)
     record_comparison(app, meaning)
@@ -261,6 +265,8 @@ class _SelectedRoot:
     most_bytes: int
     since: float = -math.inf
     """Nanoseconds since 1970 after which a file was changed; 1970 itself is a time of files."""
+    inner: Sequence[tuple[str, _SelectedRoot]] = ()
+    """The other roots inside this one, each with the start of its files' paths here."""
 
     @classmethod
     def from_tree(cls, tree: SearchRoot, glob: FileGlob | None, most_bytes: int) -> _SelectedRoot:
@@ -268,7 +274,16 @@ class _SelectedRoot:
 
     def is_selected(self, entry: FileStat) -> bool:
         fits = entry.size <= self.most_bytes and entry.mtime_ns > self.since
-        return fits and is_utf8_path(entry.relative) and self.admits(entry)
+        chosen = fits and is_utf8_path(entry.relative) and self.admits(entry)
+        return chosen and not self._is_of_inner(entry)
+
+    def _is_of_inner(self, entry: FileStat) -> bool:
+        """Report whether a file is selected in a root inside this one: it takes one place."""
+        return any(
+            entry.relative.startswith(start)
+            and inner.is_selected(entry._replace(relative=entry.relative.removeprefix(start)))
+            for start, inner in self.inner
+        )
 
     def admits(self, entry: FileStat) -> bool:
         """Report whether the glob selects a file."""
@@ -305,6 +320,22 @@ class _SelectedRoot:
                 return entries
             candidates.update(proposed)
         return [entry for entry in entries if entry in candidates]
+
+
+def _nest(looked: Sequence[_SelectedRoot]) -> list[_SelectedRoot]:
+    """Tell the roots which others lie inside them."""
+    paths = [one.tree.root.path for one in looked]
+    return [
+        replace(
+            one,
+            inner=[
+                (f"{inside.relative_to(path).as_posix()}/", other)
+                for inside, other in zip(paths, looked, strict=True)
+                if path in inside.parents
+            ],
+        )
+        for path, one in zip(paths, looked, strict=True)
+    ]
 
 
 def _ranking(
