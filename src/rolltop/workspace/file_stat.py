@@ -61,10 +61,10 @@ class FileStat(NamedTuple):
 def is_stable(mtime_ns: int, ctime_ns: int, at_ns: int | None = None) -> bool:
     """Report whether a change at `at_ns` (default: now) would show in these times.
 
-    All are nanoseconds since 1970.
+    All are nanoseconds since 1970. A time of the future was set by somebody, which ctime shows.
     """
     at = time.time_ns() if at_ns is None else at_ns
-    return at - max(mtime_ns, ctime_ns) >= RACY_NS
+    return at - (ctime_ns if mtime_ns > at else max(mtime_ns, ctime_ns)) >= RACY_NS
 
 
 def is_stable_state(state: StatState) -> bool:

@@ -141,6 +141,13 @@ def test_what_is_kept_serves_another_process_without_cutting_anew(kept: Kept) ->
     other.indexes.close()
 
 
+def test_a_file_that_says_it_was_changed_in_the_future_is_kept(kept: Kept) -> None:
+    os.utime(kept.code / "m7.py", (4e9, 4e9))
+    kept.build()
+    assert kept.stale() == []
+    assert kept.find("zebra_7")[0].path == "m7.py"
+
+
 def test_a_file_that_changes_after_it_was_looked_at_is_cut_anew(kept: Kept) -> None:
     looked = kept.entries()
     kept.code.joinpath("m7.py").write_text("import os\n\n\ndef zebra_7():\n    return okapi\n")

@@ -204,6 +204,19 @@ def test_an_index_is_kept_between_starts_and_shared(indexed: Indexed, code: Path
     other.indexes.close()
 
 
+def test_a_file_that_says_it_was_changed_in_the_future_is_indexed(
+    indexed: Indexed, code: Path
+) -> None:
+    (code / "f").write_text("needle\n")
+    (code / "g").write_text("yard\n")
+    os.utime(code / "f", (4e9, 4e9))
+    indexed.build()
+    assert indexed.proposed(Query("yard")) == ["g"]
+    (code / "f").write_text("yards\n")
+    os.utime(code / "f", (4e9, 4e9))
+    assert [hit.path for hit in indexed.find(Query("yard")).hits] == ["f", "g"]
+
+
 def test_an_index_of_another_format_is_left_to_those_who_use_it(
     indexed: Indexed, code: Path
 ) -> None:
