@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import pytest
 
@@ -128,6 +129,29 @@ def test_links_of_tasks_are_shown_from_both_ends_too(call: Call) -> None:
     for end in (at["note"], at["file"]):
         assert links(call, end) == [("relates", task["uri"], "Another")]
     assert links(call, at["cell"]) == []
+
+
+def test_a_link_to_a_file_is_seen_where_the_file_is_found(call: Call, tmp_path: Path) -> None:
+    note, folder = call("note_save", text="# A note")["uri"], tmp_path / "docs"
+    (folder / normalize("NFC", "é.md")).write_text("composed")
+    first = call("desk_read", uri="rolltop://file/docs/a%20b.md")["uri"]
+    (folder / "a b.md").rename(folder / "c.md")
+    for named, found in (
+        (first, "c.md"),
+        ("rolltop://file/docs/./c.md#L1", "c.md"),
+        ("rolltop://file/docs/.//c.md", "c.md"),
+        (f"rolltop://file/docs/{normalize('NFD', 'é.md')}", normalize("NFC", "é.md")),
+        ("rolltop://section/docs/./c.md#Storm", "c.md"),
+    ):
+        made = {"from": note, "relation": "relates", "to": named}
+        linked = call("desk_link", **made)["to"]
+        (_, uri, _) = links(call, note)[0]
+        assert uri == linked
+        assert f"/docs/{found}" in linked
+        at = call("desk_read", uri=linked.partition("@")[0].partition("#L")[0])
+        assert [one["uri"] for one in at["links"]] == [note], named
+        call("desk_link", **made, remove=True)
+        assert links(call, note) == []
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,13 @@ def _is_document(roots: Roots, address: Address) -> bool:
 
 
 def _as_on_disk(roots: Roots, address: Address) -> Address:
-    """Return the address with the path that the disk has for it, composed or not in Unicode."""
+    """Return the address with the path that the disk has for it, composed or not in Unicode.
+
+    A part `.` and an empty one lead nowhere.
+    """
+    if not address.path.startswith("/"):
+        parts = [part for part in address.path.split("/") if part not in {"", "."}]
+        address = replace(address, path="/".join(parts) or address.path)
     if not address.path.isascii():
         with suppress(KeyError, RolltopError):
             path = roots.locate(address.path, root=address.root).relative

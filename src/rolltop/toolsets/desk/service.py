@@ -122,7 +122,13 @@ class DeskService:
                 "from and to are the same thing", hint="Name two different things."
             )
         write = links.remove_link if remove else links.add_link
-        await call.write(write, start, end, relation)
+        try:
+            await call.write(write, start, end, relation)
+        except (
+            NotFound
+        ):  # a link is kept at the addresses of what was found, not as they were given
+            start, end = await self._find_end(call, start), await self._find_end(call, end)
+            await call.write(write, start, end, relation)
         for one in (start, end):
             if one.is_record:
                 self._app.notify_changed(call.principal, one.thing)
@@ -140,7 +146,9 @@ class DeskService:
         self._require_offered(end.address)
         whole = replace(call, budget=0, cursor=None)
         opened = await self._open(whole, end.address)
-        return End.of(replace(end.address, section=opened.address.section), opened.record_id)
+        there = opened.address
+        found = replace(end.address, path=there.path, section=there.section)
+        return End.of(found, opened.record_id)
 
     def _require_offered(self, address: Address) -> None:
         toolset, _open_address = _OPENERS[address.kind]
