@@ -64,6 +64,18 @@ def test_a_cell_goes_back_to_its_place_though_another_was_deleted(
     assert any("/cell/" in uri for uri in undone["undone"])
 
 
+def test_a_deleted_cell_goes_back_to_what_followed_it(desk: AppContext, me: Principal) -> None:
+    cells = [{"language": "txt", "content": text} for text in "abcd"]
+    pad = answer_of(desk, me, "scratch_create", cells=cells)["scratchpad"]
+    named = {"scratch_id": pad["scratch_id"]}
+    for at in (1, 0):
+        cell_id = pad["cells"][at]["cell_id"]
+        answer_of(desk, me, "scratch_delete_cell", **named, cell_id=cell_id)
+    answer_of(desk, me, "desk_undo", operation=operations(desk, me)[1])
+    shown = answer_of(desk, me, "scratch_read", **named)["scratchpad"]["cells"]
+    assert [one["content"] for one in shown] == ["b", "c", "d"]
+
+
 def test_an_undo_of_what_a_left_out_toolset_did_names_the_toolset(
     database: Database, desk: AppContext, me: Principal
 ) -> None:

@@ -131,6 +131,23 @@ def test_the_undo_of_a_rename_gives_a_namespace_back_to_its_project(
     assert seen(ships) == set()
 
 
+def test_a_pad_that_an_undo_puts_back_is_seen_though_its_namespace_was_deleted(
+    ships: Caller, docks: Caller, mine: Caller
+) -> None:
+    docks.pad("harbour")
+    pad = mine.pad("harbour", namespace="research")
+    mine.ok("scratch_delete", scratch_id=pad)
+    (deleted, *_) = call_tool(mine.desk, mine.scope, "desk_history").structured["changes"]
+    mine.ok("scratch_namespace", action="delete", namespace="research")
+    answer = call_tool(mine.desk, mine.scope, "desk_undo", operation=deleted["operation"])
+    assert not answer.is_error, answer.text
+    assert seen(ships) == {pad}
+    (undone, *_) = call_tool(mine.desk, mine.scope, "desk_history").structured["changes"]
+    answer = call_tool(mine.desk, mine.scope, "desk_undo", operation=undone["operation"])
+    assert not answer.is_error, answer.text
+    assert seen(ships) == set()
+
+
 def test_a_project_keeps_a_namespace_that_came_back_to_it_in_an_export(
     ships: Caller, docks: Caller, them: Principal
 ) -> None:

@@ -15,7 +15,7 @@ from rolltop.core.fulltext import indexer
 from rolltop.core.journal import history, undo
 from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.toolsets.scratch.models import SERVICE
-from rolltop.toolsets.scratch.models.records import PadLimits, PadWrite
+from rolltop.toolsets.scratch.models.records import Pad, PadLimits, PadWrite
 from rolltop.toolsets.scratch.service import pads
 from rolltop.toolsets.scratch.service.cell_input import measure_text, require_room
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
@@ -97,8 +97,10 @@ def _put_back(
     named = dict.fromkeys(entry.ref for entry in things if entry.kind == "pad")
     owners = named | _pads_of(tx, cell_ids)
     undo.take_back(tx, things, texts)
-    for scratch_id in owners | _pads_of(tx, cell_ids):
+    settled = [
         _settle_pad(tx, scratch_id, things, limits, is_new_version=scratch_id in named)
+        for scratch_id in owners | _pads_of(tx, cell_ids)
+    ]
     for change in others:
         name = change["key"]["namespace"]
         is_there = pad_rows.is_registered(tx, name)
@@ -106,6 +108,9 @@ def _put_back(
             continue
         if change["after"] is not None or not is_there:
             undo.take_back(tx, [replace(entries[0], changes=[change])], texts)
+    for pad in settled:
+        if pad is not None and pad.deleted_at is None:
+            pad_rows.register_namespace(tx, pad.namespace)  # it may have been deleted since
 
 
 def _is_of_namespace(change: Mapping[str, Any]) -> bool:
@@ -123,18 +128,18 @@ def _pads_of(tx: Tx, cell_ids: Sequence[str]) -> dict[str, None]:
 
 def _settle_pad(
     tx: Tx, scratch_id: str, entries: Sequence[Entry], limits: PadLimits, *, is_new_version: bool
-) -> None:
+) -> Pad | None:
     """Make what follows from a pad's rows true again after some were put back or taken away.
 
     That is the order and number of its cells, the figures of the cells that entries are of, and the
-    index. Raises UndoConflict where there is no room for the cells.
+    index. Returns the pad, if there is one. Raises UndoConflict where there is no room for cells.
     """
     cell_ids = _cells_of(entries)
     pads.unindex_cells(tx, cell_ids)
     pad = pad_rows.get_including_trash(tx, scratch_id)
     if pad is None:
         indexer.drop(tx, pads.PAD_KIND, [scratch_id])
-        return
+        return None
     places = {cell.cell_id: cell.index for cell in cell_rows.outlines(tx, scratch_id)}
     cell_rows.set_order(tx, scratch_id, _order_before(places, entries), places)
     count = len(places)
@@ -151,6 +156,7 @@ def _settle_pad(
         pads.index_pad_with_cells(tx, pad)
     else:
         pads.unindex_pad(tx, pad)
+    return pad
 
 
 def _order_before(places: Mapping[str, int], entries: Iterable[Entry]) -> list[str]:
