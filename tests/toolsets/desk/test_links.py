@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Database, Tx
     from rolltop.core.dispatch import Answer
     from rolltop.core.principal import Principal
+    from tests.databases import Clock
 
     Call = Callable[..., Any]
 
@@ -232,6 +233,41 @@ def test_what_is_superseded_ranks_below_what_supersedes_it_and_says_so(call: Cal
     assert [uri for uri, _by in found()][-2:] == [new, old]
     call("desk_link", **{"from": old, "relation": "supersedes", "to": task})  # a circle
     assert {by for _uri, by in found()} == {old, new, task}
+
+
+def test_what_is_gone_supersedes_nothing(call: Call, clock: Clock) -> None:
+    old = call("note_save", text="# Storm\n\nmasts")["uri"]
+    note = call("note_save", text="# New")["id"]
+    pad = call("scratch_create", cells=[{"language": "md", "content": "x"}])["scratchpad"]
+    task = call("add_task", title="new")["data"]
+    ends = {
+        "note": f"rolltop://note/{note}",
+        "cell": pad["cells"][0]["uri"],
+        "task": task["uri"],
+    }
+
+    def found(**given: Any) -> str:
+        hits = call("desk_search", query="masts", kinds=["note"], **given)["hits"]
+        return hits[0].get("superseded_by", "")
+
+    for new, delete in (
+        ("note", ("note_manage", {"action": "trash", "id": note, "local_version": 1})),
+        ("cell", ("scratch_delete", {"scratch_id": pad["scratch_id"]})),
+        ("task", ("delete_task", {"task_id": task["task_id"]})),
+    ):
+        call("desk_link", **{"from": ends[new], "relation": "supersedes", "to": old})
+        assert f"/{new}/" in found()
+        then = clock().isoformat()
+        clock.advance(seconds=1)
+        call(delete[0], **delete[1])
+        assert found() == "", new
+        assert f"/{new}/" in found(as_of=then)
+        (entry, *_) = call("desk_history")["changes"]
+        operation = call("desk_undo", operation=entry["operation"])["operation"]
+        assert f"/{new}/" in found()
+        call("desk_undo", operation=operation)
+    call("note_manage", action="delete_permanently", id=note, local_version=4)
+    assert found() == ""
 
 
 def test_the_order_of_what_supersedes_nothing_stays() -> None:

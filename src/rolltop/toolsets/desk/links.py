@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,11 +18,13 @@ from rolltop.core.addresses import (
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, NotFound
 from rolltop.core.evidence import MAX_URI_LENGTH, WEB_ADDRESS
+from rolltop.core.journal import history
 from rolltop.core.journal.snapshot import Moment
 from rolltop.core.pagination import count_fitting
 from rolltop.toolsets.desk import store
 from rolltop.toolsets.desk.models import Link
 from rolltop.toolsets.desk.opened import choose_one, first_line
+from rolltop.toolsets.desk.versions import read_thing_at
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -165,8 +168,13 @@ def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]
     return found
 
 
-def find_superseders(tx: Tx, things: Sequence[str], moment: Moment | None) -> dict[int, list[Link]]:
-    """Map the places of things that are superseded, now or then, to the links that say so."""
+def find_superseders(
+    tx: Tx, app: AppContext, things: Sequence[str], moment: Moment | None
+) -> dict[int, list[Link]]:
+    """Map the places of things that are superseded, now or then, to the links that say so.
+
+    What was gone or in the trash supersedes nothing.
+    """
     places = defaultdict[str, list[int]](list)
     for at, thing in enumerate(things):
         places[store.key_of(thing)].append(at)
@@ -176,7 +184,22 @@ def find_superseders(tx: Tx, things: Sequence[str], moment: Moment | None) -> di
         if moment is None
         else store.superseding_links(tx, places, moment)
     )
+    if not found:
+        return {}
+    then = moment or Moment(history.last_sequence(tx), tx.now)
     for link in found:
-        for at in places[link.target_key]:
-            superseded[at].append(link)
+        if not _is_gone(tx, app, link.source, then):
+            for at in places[link.target_key]:
+                superseded[at].append(link)
     return superseded
+
+
+def _is_gone(tx: Tx, app: AppContext, uri: str, moment: Moment) -> bool:
+    """Whether a thing of the desk was not there at a moment, or in the trash."""
+    address = None if WEB_ADDRESS.fullmatch(uri) else parse_address(uri)
+    for toolset in app.registry.toolsets:
+        if address and toolset.earlier and address.kind in toolset.journal_kinds:
+            with suppress(NotFound):  # nobody knows any more
+                thing = read_thing_at(tx, app, toolset, moment, (address.kind, address.id))
+                return thing is None or thing.is_deleted
+    return False

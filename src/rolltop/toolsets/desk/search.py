@@ -294,7 +294,9 @@ async def _mark_superseded(
 ) -> list[RankedText]:
     """Say of what is superseded by what, and put it below that."""
     things = [_thing_of(one.found) for one in ranked]
-    superseders = await call.read(links.find_superseders, things, moment) if ranked else {}
+    superseders = (
+        await call.read(links.find_superseders, call.app, things, moment) if ranked else {}
+    )
     if not superseders:
         return ranked
     first = {store.key_of(thing): at for at, thing in reversed(list(enumerate(things)))}

@@ -135,9 +135,7 @@ def _read_thing(
             return None  # its cells changed then, which its own entries do not tell
     thing = None
     if moment is not None:
-        only = ref if len(toolset.journal_kinds) == 1 else None
-        snapshot = JournalSnapshot(tx, moment, toolset.journal_kinds, only)
-        thing = import_object(toolset.earlier)(app, tx, snapshot, kind, ref)[ref]
+        thing = read_thing_at(tx, app, toolset, moment, (kind, ref))
     if thing is None and request.as_of is not None:
         not_yet = _not_yet(tx, request, (kind, ref))
         raise NotFound(
@@ -147,6 +145,19 @@ def _read_thing(
     if thing is None:
         raise version_not_kept(tx, request.uri)
     return thing
+
+
+def read_thing_at(
+    tx: Tx, app: AppContext, toolset: Toolset, moment: Moment, thing: tuple[str, str]
+) -> EarlierThing | None:
+    """Read what a thing was at a moment, None if it was not there. Raises NotFound: not kept."""
+    kind, ref = thing
+    only = ref if len(toolset.journal_kinds) == 1 else None
+    snapshot = JournalSnapshot(tx, moment, toolset.journal_kinds, only)
+    found: dict[str, EarlierThing | None] = import_object(toolset.earlier)(
+        app, tx, snapshot, kind, ref
+    )
+    return found[ref]
 
 
 def _moment_at(tx: Tx, request: EarlierRequest, at: datetime, thing: tuple[str, str]) -> Moment:
