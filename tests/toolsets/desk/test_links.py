@@ -9,6 +9,7 @@ from unicodedata import normalize
 import pytest
 
 from rolltop.core.journal import history
+from rolltop.toolsets.desk import links as links_module
 from rolltop.toolsets.desk.ranking import rank_below, rank_texts
 from rolltop.toolsets.notes.models import Content, NewNote
 from rolltop.toolsets.notes.store import notebooks
@@ -285,6 +286,27 @@ def test_many_links_leave_room_for_what_is_read(call: Call) -> None:
     little = call("desk_read", uri=note, max_tokens=400)
     assert little["text"] == whole["text"]
     assert len(little["links"]) + little["more_links"] == 60
+
+
+def test_of_very_many_links_the_newest_are_shown_and_the_others_counted(
+    desk: AppContext, me: Principal, call: Call, clock: Clock
+) -> None:
+    note = call("note_save", text="# A note")
+    thing = links_module.parse_end(f"rolltop://note/{note['id']}", "from")
+
+    def add(tx: Tx) -> None:
+        for number in range(600):
+            page = links_module.parse_end(f"https://example.org/{number}", "to")
+            links_module.add_link(tx, *((thing, page) if number % 2 else (page, thing)), "relates")
+
+    desk.database.write_sync(me, add)
+    clock.advance(seconds=1)
+    newest = "https://example.org/newest"
+    call("desk_link", **{"from": note["uri"], "relation": "implements", "to": newest})
+    for room in (400, 100_000):
+        shown = call("desk_read", uri=note["uri"], max_tokens=room)
+        assert shown["links"][0] == {"relation": "implements", "uri": newest}
+        assert len(shown["links"]) + shown["more_links"] == 601
 
 
 def test_nobody_sees_or_makes_links_of_anothers_things(

@@ -118,31 +118,38 @@ def remove_link(tx: Tx, source: End, target: End, relation: Relation) -> None:
     store.remove_links(tx, [link_id for link_id, both in things.items() if both == meant])
 
 
-def describe_links(tx: Tx, app: AppContext, end: End) -> list[JsonObject]:
-    """List a thing's links in both directions, each with the thing at its other end."""
+def describe_links(tx: Tx, app: AppContext, end: End) -> tuple[list[JsonObject], int]:
+    """List a thing's links in both directions, the newest first, each with what it leads to.
+
+    Of very many not all are listed: the others are counted.
+    """
+    key = store.key_of(end.thing)
+    kept = store.links_at(tx, [key])
+    others = store.count_links(tx, key) - len(kept) if len(kept) == store.MAX_LINKS else 0
     found = [
         (link.relation, link.target)
-        if link.source_key == store.key_of(end.thing)
+        if link.source_key == key
         else (_SEEN_FROM_TARGET[link.relation], link.source)
-        for link in store.links_at(tx, [store.key_of(end.thing)])
+        for link in reversed(kept)
     ]
     if app.has_toolset(TASKS.name):
         tasks: TaskService = app.load_service(TASKS.service)
         linking = tasks.find_linking(tx, end.thing)
         found += [("relates", full_address("task", task_id)) for task_id in linking]
     titles = _read_titles(tx, app, [uri for _relation, uri in found])
-    return [
+    described: list[JsonObject] = [
         {"relation": relation, "uri": show_address(uri), **({"title": title} if title else {})}
         for relation, uri in dict.fromkeys(found)
         for title in [titles.get(uri, "")]
     ]
+    return described, others
 
 
-def fit_links(described: Sequence[JsonObject], budget: int) -> JsonObject:
-    """Return as many links as fit their share of a budget, and the count of the others."""
+def fit_links(described: Sequence[JsonObject], others: int, budget: int) -> JsonObject:
+    """Return as many links as fit their share of a budget, and how many are left, with `others`."""
 
     def render(count: int) -> JsonObject:
-        left = len(described) - count
+        left = len(described) - count + others
         shown: JsonObject = {"links": list(described[:count])} if count else {}
         return {**shown, "more_links": left} if left else shown
 

@@ -101,7 +101,7 @@ class DeskService:
         if as_of is not None:
             return opened.answer(call)
         stamp, described = await call.read(_describe, self._app, opened)
-        fields = {**stamp, **opened.fields, **links.fit_links(described, call.budget)}
+        fields = {**stamp, **opened.fields, **links.fit_links(*described, call.budget)}
         return replace(opened, fields=fields).answer(call)
 
     async def link(
@@ -269,7 +269,9 @@ class DeskService:
         return _undo_answer(call, undone, dry_run=dry_run)
 
 
-def _describe(tx: Tx, app: AppContext, opened: Opened) -> tuple[JsonObject, list[JsonObject]]:
+def _describe(
+    tx: Tx, app: AppContext, opened: Opened
+) -> tuple[JsonObject, tuple[list[JsonObject], int]]:
     """Return who made a record what it is, and what it is linked with."""
     end = End.of(opened.address, opened.record_id)
     stamp = history.read_stamp(tx, opened) if end.is_record else {}

@@ -15,6 +15,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    func,
     select,
 )
 
@@ -89,7 +90,10 @@ def all_links(tx: Tx) -> list[tuple[Link, datetime]]:
 def links_at(
     tx: Tx, keys: Iterable[str], relation: Relation | None = None, *, targets_only: bool = False
 ) -> list[Link]:
-    """List links from or to things, the oldest first; those `targets_only` that lead to them."""
+    """List links from or to things, the oldest first; those `targets_only` that lead to them.
+
+    Where there are very many, only the newest.
+    """
     found: list[Link] = []
     for some in batches(sorted(set(keys))):
         ends: ColumnElement[bool] = _l.target_key.in_(some)
@@ -99,9 +103,16 @@ def links_at(
         )
         if relation is not None:
             mine = mine.where(_l.relation == relation)
-        rows = tx.execute(mine.order_by(_l.created_at, _l.id).limit(MAX_LINKS)).all()
-        found += [Link(*row) for row in rows]
+        newest = mine.order_by(_l.created_at.desc(), _l.id.desc()).limit(MAX_LINKS)
+        found += [Link(*row) for row in reversed(tx.execute(newest).all())]
     return found
+
+
+def count_links(tx: Tx, key: str) -> int:
+    """Count the links from or to a thing."""
+    ends = (_l.target_key == key) | (_l.source_key == key)
+    counted = select(func.count()).where(_l.user_id == tx.scope.user_id, ends)
+    return tx.execute(counted).scalar_one()
 
 
 def superseding_links(tx: Tx, keys: Iterable[str], moment: Moment) -> list[Link]:
