@@ -126,13 +126,21 @@ def test_what_the_trash_was_emptied_of_is_not_said_to_come_back(mine: Writer) ->
     task = mine.call("add_task", title="a")["data"]
     cells = [{"language": "txt", "content": "b"}]
     pad = mine.call("scratch_create", cells=cells)["scratchpad"]
+    thens = [mine.clock().isoformat()]
     mine.call("delete_task", task_id=task["task_id"])
     mine.call("scratch_delete", scratch_id=pad["scratch_id"])
+    thens.append(mine.clock().isoformat())
     mine.clock.advance(days=31)
     for purge in (tasks.purge_trash, pad_rows.purge_trash):
         mine.desk.database.write_sync(SYSTEM, purge)
     for uri in (task["uri"], pad["uri"], pad["cells"][0]["uri"]):
         assert mine.read(uri)["became"] == "deleted for good"
+        for then in thens:
+            error = mine.fails(uri, as_of=then)
+            assert (error["code"], "no longer kept" in error["message"]) == (
+                "VERSION_NOT_FOUND",
+                True,
+            )
 
 
 def test_a_pad_is_shown_with_the_cells_that_it_had(mine: Writer) -> None:

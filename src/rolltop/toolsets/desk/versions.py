@@ -136,15 +136,25 @@ def _read_thing(
     thing = None
     if moment is not None:
         thing = read_thing_at(tx, app, toolset, moment, (kind, ref))
-    if thing is None and request.as_of is not None:
+    if thing is None and moment is not None and request.as_of is not None:
         not_yet = _not_yet(tx, request, (kind, ref))
-        raise NotFound(
-            not_yet or f"{value_preview(request.uri)} was not there at {_format_as_of(request)}",
-            hint="desk_history shows what became of it, and when.",
-        )
+        if not_yet or not _was_left(tx, (kind, ref), moment):
+            raise NotFound(
+                not_yet
+                or f"{value_preview(request.uri)} was not there at {_format_as_of(request)}",
+                hint="desk_history shows what became of it, and when.",
+            )
     if thing is None:
         raise version_not_kept(tx, request.uri)
     return thing
+
+
+def _was_left(tx: Tx, thing: tuple[str, str], moment: Moment) -> bool:
+    """Whether a thing that was not found was there: what a trash is emptied of has no entry."""
+    kind, ref = thing
+    until = EntryFilter(kind=kind, ref=ref, before=moment.sequence + 1)
+    last = read_entries(tx, until, limit=1, newest_first=True, heads_only=True)
+    return bool(last) and last[0].version_after is not None
 
 
 def read_thing_at(
