@@ -122,7 +122,9 @@ def test_references_go_through_the_registry_by_any_name() -> None:
 @pytest.mark.parametrize(
     "reference",
     ["scratchpad://schemas/gone", "http://localhost:1/x", "#/$defs/gone", "#gone", "not a uri",
-     "scratchpad://schemas/here#/$defs/gone", "file:///etc/passwd"],
+     "scratchpad://schemas/here#/$defs/gone", "file:///etc/passwd",
+     "scratchpad://schemas/gone#/items", "https://example.com/a.json#/additionalProperties",
+     "https://example.com/a.json#/not"],
 )  # fmt: skip
 def test_a_missing_reference_is_a_warning_and_the_rest_counts(reference: str) -> None:
     schema = {"properties": {"a": {"$ref": reference}, "b": {"type": "string"}}}
@@ -173,6 +175,21 @@ def test_what_only_a_missing_reference_may_break_is_not_broken(
         ("1", "not", {"not": {"anyOf": ["?", {"type": "number"}]}}),
         ("1", "type", {"if": {"type": "number"}, "then": {"type": "string"}, "else": "?"}),
         ("[1]", "contains", {"contains": {"type": "string"}, "items": "?"}),
+        (
+            '{"l": [1]}',
+            "contains",
+            {
+                "properties": {
+                    "l": {"contains": {"type": "integer"}, "minContains": 2, "maxContains": 5},
+                    "z": "?",
+                }
+            },
+        ),
+        (
+            json.dumps({"a": [1] * 60, "b": 1}),
+            "type",
+            {"properties": {"a": {"items": {"not": "?"}}, "b": {"type": "string"}}},
+        ),
     ],
 )
 def test_what_breaks_a_schema_whatever_is_missing_is_told(

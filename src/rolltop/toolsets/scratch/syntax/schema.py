@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice
 from operator import getitem
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -36,9 +36,13 @@ _UNRESOLVED: Final = re.compile(
     re.DOTALL,
 )
 _MAX_MISSING: Final = 50
-_FITS_ALL: Final[Mapping[str, Any]] = {"additionalProperties": {}, "items": {}}
+# In allOf, so that no usual reference into a schema that is missing finds a part of these.
+_FITS_ALL: Final[Mapping[str, Any]] = {"allOf": [{"additionalProperties": {}, "items": {}}]}
 """What a reference that is missing stands for, so that nothing of a value is left unevaluated."""
-_FITS_NOTHING: Final[Mapping[str, Any]] = {"not": {}}
+_FITS_NOTHING: Final[Mapping[str, Any]] = {
+    "allOf": [{"additionalProperties": {"not": {}}, "items": {"not": {}}, "not": {}}]
+}
+"""The reverse, with all parts of the other."""
 # The backtracking engine serves only patterns a linear one cannot (lookaround, back references).
 PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=200_000)
 _ESCAPE_OR_SET: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*", re.DOTALL)
@@ -117,12 +121,19 @@ class CompiledSchema:
 
     def errors(self, value: Any, most: int) -> tuple[list[Any], bool]:  # noqa: ANN401  # any JSON value
         """Return the first errors for one value, and whether more depend on what is missing."""
-        found = list(islice(_iter_errors(self._validator, value), max(most, 0)))
+        errors = _iter_errors(self._validator, value)
+        found = list(islice(errors, max(most, 0)))
         if self._strict is None or not found:
             return found, False
-        also = set(map(_identify, _iter_errors(self._strict, value)))
-        certain = [error for error in found if _identify(error) in also]
-        return certain, len(certain) < len(found)
+        also = {hash(_identify(error)) for error in _iter_errors(self._strict, value)}
+        certain: list[Any] = []
+        is_more = False
+        for error in chain(found, errors):
+            if hash(_identify(error)) not in also:
+                is_more = True
+            elif len(certain) < most:
+                certain.append(error)
+        return certain, is_more
 
     def _compile(self) -> tuple[Any, set[str], set[str]]:
         """Build the validator; return it, the references taken out and the URIs not found."""
@@ -343,7 +354,7 @@ def _without(schema: Any, taken: set[str], instead: Mapping[str, Any]) -> Any:  
         del copy["$ref"]
         others = copy.get("allOf")
         copy["allOf"] = [*(others if is_array(others) else ()), instead]
-    if instead is _FITS_NOTHING and "maxContains" in copy:
+    if instead is _FITS_NOTHING and "maxContains" in copy and _references(schema.get("contains")):
         copy["minContains"] = 0  # too few are told as too many are
     return copy
 
