@@ -188,6 +188,17 @@ def test_a_deleted_cell_comes_back_to_its_place(mine: Caller, theirs: Caller) ->
     assert mine.cell_ids(pad)[1:] == [cell_id, last]
 
 
+def test_a_cell_that_comes_back_stands_before_what_followed_it(mine: Caller) -> None:
+    pad = mine.pad("a", "b", "c", "d")
+    a, _, c, _ = mine.cell_ids(pad)
+    for gone in (c, a):
+        mine.ok("scratch_delete_cell", scratch_id=pad, cell_id=gone)
+    mine.ok("scratch_restore", cell_id=c)
+    assert mine.contents(pad) == ["b", "c", "d"]
+    mine.ok("scratch_restore", cell_id=a)
+    assert mine.contents(pad) == ["a", "b", "c", "d"]
+
+
 def test_only_a_deleted_cell_of_a_pad_that_is_there_comes_back(mine: Caller) -> None:
     pad, other = mine.pad("a", "b"), mine.pad()
     kept, gone = mine.cell_ids(pad)

@@ -41,8 +41,11 @@ def restore_cell(tx: Tx, given: str, scratch_id: str | None, limits: PadLimits) 
         raise _not_kept(f"There is no deleted cell {given}")
     pad = pads.lock_pad(tx, pad_id)
     require_room(pad.cell_count + 1, limits)
+    deletion = EntryFilter(operations=[last[0].operation], kind="pad", ref=pad_id)
+    moved = history.read_entries(tx, deletion, limit=1)
     try:
-        _put_back(tx, last, history.read_texts(tx, history.text_digests(last)), limits)
+        texts = history.read_texts(tx, history.text_digests(last))
+        _put_back(tx, last, texts, limits, moved)
     except undo.UndoConflict as conflict:
         raise _not_kept(f"Cell {given} cannot be put back: {conflict.reason}") from None
     return PadWrite(pads.get_pad(tx, pad_id), tuple(cell_rows.get_cells(tx, pad_id, [cell_id])))
@@ -86,8 +89,13 @@ def _require_room(thing: undo.Thing, before: int, after: int, limit: int) -> Non
 
 
 def _put_back(
-    tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str], limits: PadLimits
+    tx: Tx,
+    entries: Sequence[Entry],
+    texts: Mapping[str, str],
+    limits: PadLimits,
+    moved: Sequence[Entry] = (),
 ) -> None:
+    """Take entries back; `moved` tell as well in what order cells were, and are not taken back."""
     others = [change for entry in entries for change in entry.changes if _is_of_namespace(change)]
     things = [
         replace(entry, changes=[one for one in entry.changes if not _is_of_namespace(one)])
@@ -98,7 +106,7 @@ def _put_back(
     owners = named | _pads_of(tx, cell_ids)
     undo.take_back(tx, things, texts)
     settled = [
-        _settle_pad(tx, scratch_id, things, limits, is_new_version=scratch_id in named)
+        _settle_pad(tx, scratch_id, [*things, *moved], limits, is_new_version=scratch_id in named)
         for scratch_id in owners | _pads_of(tx, cell_ids)
     ]
     for change in others:
