@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rolltop.core import cursor
 from rolltop.core.errors import InvalidArgument
 
-numbers = st.integers(-(10**17), 10**18 - 1)
+numbers = st.integers(-(1 << 62), 1 << 62)
 scalars = st.none() | numbers | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 
 

@@ -14,7 +14,7 @@ from zlib import crc32
 from rolltop.core.errors import InvalidArgument
 
 _MAX_LENGTH = 4096
-_MAX_DIGITS: Final = 18  # of a number that both databases hold
+_MAX_NUMBER: Final = 1 << 62  # half of what both databases hold: some is added to numbers
 _URL_SAFE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -155,6 +155,7 @@ def _parse_values(kind: str, cursor: str) -> list[Any] | None:
 
 
 def _parse_number(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
+    number = int(digits)
+    if abs(number) > _MAX_NUMBER:
         raise ValueError(digits)
-    return int(digits)
+    return number

@@ -370,7 +370,7 @@ def test_a_cursor_of_another_list_is_refused(mine: Writer) -> None:
     assert mine.fails(task["uri"], cursor="x.1")["code"] == "INVALID_CURSOR"
 
 
-@pytest.mark.parametrize("number", ["1" + "0" * 18, "-1" + "0" * 30, "1" + "0" * 3000])
+@pytest.mark.parametrize("number", [str((1 << 62) + 1), "-1" + "0" * 30, "1" + "0" * 3000])
 def test_a_cursor_with_a_number_that_no_database_holds_is_refused(
     mine: Writer, number: str
 ) -> None:
