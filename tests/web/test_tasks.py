@@ -303,6 +303,19 @@ def test_a_task_that_is_refused_keeps_its_title(site: Site, ann: Visitor) -> Non
     assert (task["title"], task["project"]) == ("short", "red")
 
 
+def test_the_board_of_a_task_that_is_refused_shows_what_it_showed(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    for project in ("red", "blue"):
+        agent("add_task", title=f"of {project}", project=project)
+    form = ann.get("/tasks?project=red").form("/tasks/add")
+    refused = ann.submit(form, title=" ")
+    live = ann.get(form.action)  # what the page fetches to follow changes, and a reload
+    assert (refused.status, live.status) == (400, 200)
+    for page in (refused, live):
+        assert ("of red" in page.text, "of blue" in page.text) == (True, False)
+        assert ("div", "board") in [(tag, given.get("id")) for tag, given in page.elements]
+
+
 def test_a_claimed_task_is_changed_only_on_purpose(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     task_id = agent("add_task", title="claimed")["data"]["task_id"]

@@ -251,6 +251,7 @@ async def add_task(visit: Visit) -> Response:
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
     ("/tasks", "GET", show_board),
+    ("/tasks/add", "GET", show_board),  # a reload of what was refused
     ("/tasks/add", "POST", add_task),
     ("/tasks/table", "GET", show_table),
     ("/tasks/{id}", "GET", show_task),
