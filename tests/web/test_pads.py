@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.web.visitor import Site, Visitor
 
 if TYPE_CHECKING:
@@ -83,6 +85,32 @@ def test_a_refused_cell_keeps_the_version_that_was_read(site: Site, ann: Visitor
     assert (page.status, "by the agent" in page.text) == (409, True)
     read = agent("scratch_read", scratch_id=pad_id)["scratchpad"]
     assert read["cells"][0]["content"] == "by the agent"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"content": "uno\r\n2\r\n"}, {"language": "py"}),
+        ({"language": "py"}, {"content": "one\n2\n"}),
+    ],
+)
+def test_a_cells_conflict_keeps_what_an_agent_changed_of_the_field_that_the_person_left(
+    site: Site, ann: Visitor, theirs: dict[str, str], ours: dict[str, str]
+) -> None:
+    agent = site.agent()
+    old = {"language": "md", "content": "one\r\ntwo\r\n"}
+    pad_id, (cell_id,) = new_pad(agent, old)
+    path = f"/pads/{pad_id}/cells/{cell_id}"
+    form = ann.get(path).form(path)
+    agent("scratch_replace_cell", scratch_id=pad_id, cell_id=cell_id, cell={**old, **theirs})
+    refused = ann.submit(form, None, **{**ours, "language": "x" * 500})
+    page = ann.submit(refused.form(path), None, **{"language": "md", **ours})
+    assert page.status == 409
+    assert f"Language: {(old | theirs)['language']}" in " ".join(page.text.split())
+    assert ann.submit(page.form(path)).status == 200
+    (cell,) = agent("scratch_read", scratch_id=pad_id)["scratchpad"]["cells"]
+    kept = old | theirs | {name: text.replace("\n", "\r\n") for name, text in ours.items()}
+    assert {name: cell[name] for name in kept} == kept
 
 
 def test_what_was_typed_of_a_cell_that_was_deleted_meanwhile_becomes_a_new_one(

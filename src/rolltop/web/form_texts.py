@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -41,6 +42,11 @@ def take_current(
         name: value if sent.get(name, "") == kept.get(name) else sent.get(name, "")
         for name, value in now.items()
     }
+
+
+def hash_text(text: str) -> str:
+    """Hash a text, however its lines end: a form has no room for a second copy of a long one."""
+    return hashlib.sha256(_LINE_BREAK.sub("\n", text).encode()).hexdigest()
 
 
 def read_list(text: str, original: Sequence[str] = ()) -> list[str]:

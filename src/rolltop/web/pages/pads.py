@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -16,13 +17,14 @@ from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import PAGE_SIZE, describe
 from rolltop.web.background import read_links
 from rolltop.web.colours import colour
-from rolltop.web.form_texts import restore_line_breaks
+from rolltop.web.form_texts import hash_text, restore_line_breaks
 from rolltop.web.pages.address import show_opened
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _PAGE_SIZE: Final = 50
 _PAD_TOKENS: Final = 40_000
 """Of cells on one page."""
+_NEW_CELL: Final = {"language": "md", "content": ""}
 
 
 async def show_pads(visit: Visit) -> Response:
@@ -114,9 +116,21 @@ async def show_cell(visit: Visit) -> Response:
 async def show_editor(visit: Visit) -> Response:
     """Show a cell's text, to change it; without a cell, a new one."""
     cell = await _get_cell(visit)
-    values = {"language": cell.get("language", "md"), "content": cell.get("content", "")}
-    values["version"] = str(cell.get("version", ""))
+    values = await visit.run_in_thread(_values_of, cell)
     return visit.render("cell_editor", cell=cell, values=values, failure=None)
+
+
+def _values_of(cell: JsonObject) -> dict[str, str]:
+    """Return the values of a cell's form; hashes tell later which fields were changed."""
+    fields: dict[str, str] = {name: cell.get(name, new) for name, new in _NEW_CELL.items()}
+    hashes = {f"base_{name}": hash_text(value) for name, value in fields.items()}
+    return {**fields, **hashes, "version": str(cell.get("version", ""))}
+
+
+def _take_current(sent: Mapping[str, str], cell: JsonObject) -> dict[str, str]:
+    """Return a form's values: those of the cell, but of the fields that were changed as sent."""
+    changed = [name for name in _NEW_CELL if hash_text(sent[name]) != sent[f"base_{name}"]]
+    return _values_of(cell) | {name: sent[name] for name in changed}
 
 
 async def _get_cell(visit: Visit) -> JsonObject:
@@ -130,15 +144,15 @@ async def _get_cell(visit: Visit) -> JsonObject:
 
 async def save_cell(visit: Visit) -> Response:
     """Write a cell; its tags, metadata, schema and checks stay."""
-    values = {name: visit.form.get(name, "") for name in ("language", "content", "version")}
     current: JsonObject = {"scratch_id": visit.request.path_params["id"]}
+    values = {name: visit.form.get(name, "") for name in _values_of(current)}
     try:
         current = await _get_cell(visit)
         await _write_cell(visit, current)
     except ToolFailure as failure:
         if failure.code == "CONFLICT":  # the page shows what is there now
             current = await _get_cell(visit)
-            values["version"] = str(current.get("version", ""))
+            values = await visit.run_in_thread(_take_current, values, current)
         return visit.render(
             "cell_editor", failure.status, cell=current, values=values, failure=failure
         )
