@@ -113,6 +113,23 @@ def test_a_cells_conflict_keeps_what_an_agent_changed_of_the_field_that_the_pers
     assert {name: cell[name] for name in kept} == kept
 
 
+def test_a_cell_whose_pad_is_gone_is_saved_once_the_pad_is_back(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "one"})
+    path = f"/pads/{pad_id}/cells/{cell_id}"
+    forms = [ann.get(at).form(at) for at in (path, f"/pads/{pad_id}/new")]
+    agent("scratch_delete", scratch_id=pad_id)
+    pages = [ann.submit(form, content="many\nwords") for form in forms]
+    for page in pages:
+        assert (page.status, "makes it a new cell" in page.text) == (404, False)
+        assert "Its pad is gone" in page.text
+    agent("scratch_restore", scratch_id=pad_id)
+    for page, form in zip(pages, forms, strict=True):
+        assert ann.submit(page.form(form.action)).status == 200
+    cells = agent("scratch_read", scratch_id=pad_id)["scratchpad"]["cells"]
+    assert [cell["content"] for cell in cells] == ["many\nwords"] * 2
+
+
 def test_what_was_typed_of_a_cell_that_was_deleted_meanwhile_becomes_a_new_one(
     site: Site, ann: Visitor
 ) -> None:

@@ -146,6 +146,7 @@ async def save_cell(visit: Visit) -> Response:
     """Write a cell; its tags, metadata, schema and checks stay."""
     current: JsonObject = {"scratch_id": visit.request.path_params["id"]}
     values = {name: visit.form.get(name, "") for name in _values_of(current)}
+    gone = ""
     try:
         current = await _get_cell(visit)
         await _write_cell(visit, current)
@@ -153,10 +154,20 @@ async def save_cell(visit: Visit) -> Response:
         if failure.code == "CONFLICT":  # the page shows what is there now
             current = await _get_cell(visit)
             values = await visit.run_in_thread(_take_current, values, current)
+        elif failure.code == "NOT_FOUND" and "cell_id" not in current:
+            gone = "cell" if await _has_pad(visit, current["scratch_id"]) else "pad"
         return visit.render(
-            "cell_editor", failure.status, cell=current, values=values, failure=failure
+            "cell_editor", failure.status, cell=current, values=values, failure=failure, gone=gone
         )
     return visit.redirect(f"/pads/{current['scratch_id']}")
+
+
+async def _has_pad(visit: Visit, pad_id: str) -> bool:
+    try:
+        await visit.call("scratch_read", scratch_id=pad_id, max_tokens=_PAD_TOKENS)
+    except ToolFailure:
+        return False
+    return True
 
 
 async def _write_cell(visit: Visit, current: JsonObject) -> None:
