@@ -33,19 +33,24 @@ def restore_line_breaks(text: str, original: str) -> str:
     )
 
 
-def take_current(
-    sent: Mapping[str, str], base: Mapping[str, str], now: Mapping[str, str]
-) -> dict[str, str]:
-    """Return a form's fields: those that are sent as they were in `base` as they are `now`."""
-    kept = {name: _LINE_BREAK.sub("\n", value) for name, value in base.items()}
-    return {
-        name: value if sent.get(name, "") == kept.get(name) else sent.get(name, "")
-        for name, value in now.items()
+def form_values(now: Mapping[str, str], sent: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return a form's values: its fields as they are `now`, but those changed in `sent` as sent.
+
+    With a hash of each field, which tells later whether it was changed: a form has no room for a
+    second copy of a long text.
+    """
+    hashes = {f"base_{name}": _hash(text) for name, text in now.items()}
+    if sent is None:
+        return {**now, **hashes}
+    given = {name: sent.get(name, "") for name in now}
+    changed = {
+        name: text for name, text in given.items() if _hash(text) != sent.get(f"base_{name}")
     }
+    return {**now, **hashes, **changed}
 
 
-def hash_text(text: str) -> str:
-    """Hash a text, however its lines end: a form has no room for a second copy of a long one."""
+def _hash(text: str) -> str:
+    """Hash a text, however its lines end."""
     return hashlib.sha256(_LINE_BREAK.sub("\n", text).encode()).hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -13,12 +12,13 @@ from rolltop.toolsets.notes.models import CONFLICT_TAG
 from rolltop.toolsets.notes.service import NoteService
 from rolltop.web.background import read_background
 from rolltop.web.diff import compare_texts
-from rolltop.web.form_texts import read_list, restore_line_breaks, take_current
+from rolltop.web.form_texts import form_values, read_list, restore_line_breaks
 from rolltop.web.markdown import render_markdown
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "tag")
+_FIELDS: Final = ("text", "tags", "version", "base_text", "base_tags")
 
 
 async def show_notes(visit: Visit) -> Response:
@@ -64,9 +64,9 @@ async def _get_note(visit: Visit, version: int | None = None) -> JsonObject:
 async def show_editor(visit: Visit) -> Response:
     """Show a note's text, to change it; without an id, a new one."""
     note = await _get_note(visit) if "id" in visit.request.path_params else None
-    values: JsonObject = {"text": "", "tags": "", "version": ""}
-    if note is not None:
-        values = {**_fields_of(note), "version": note["local_version"]}
+    fields = {"text": "", "tags": ""} if note is None else _fields_of(note)
+    values: JsonObject = await visit.run_in_thread(form_values, fields)
+    values["version"] = "" if note is None else note["local_version"]
     return visit.render("note_editor", note=note, values=values, html=None, failure=None)
 
 
@@ -76,7 +76,7 @@ def _fields_of(note: JsonObject) -> dict[str, str]:
 
 async def save_note(visit: Visit) -> Response:
     """Preview a note, or save it: a conflict shows both sides, and what either changes."""
-    values = {name: visit.form.get(name, "") for name in ("text", "tags", "version")}
+    values = {name: visit.form.get(name, "") for name in _FIELDS}
     note: JsonObject | None = None
     try:
         note = await _get_note(visit) if "id" in visit.request.path_params else None
@@ -107,10 +107,8 @@ async def _write_note(visit: Visit, note: JsonObject | None) -> JsonObject:
 
 async def _show_conflict(visit: Visit, values: dict[str, str]) -> Response:
     """Show both sides: the note as it is now, and with what this person changed of it."""
-    note, base = await _get_note(visit), dict[str, str]()
-    with suppress(ToolFailure):  # that version is kept no more
-        base = _fields_of(await _get_note(visit, parse_number(values["version"])))
-    values |= take_current(values, base, _fields_of(note))
+    note = await _get_note(visit)
+    values |= await visit.run_in_thread(form_values, _fields_of(note), values)
     lines = await visit.run_in_thread(compare_texts, note["text"], values["text"])
     return visit.render("note_conflict", 409, note=note, values=values, lines=lines)
 

@@ -17,7 +17,7 @@ from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import PAGE_SIZE, describe
 from rolltop.web.background import read_links
 from rolltop.web.colours import colour
-from rolltop.web.form_texts import hash_text, restore_line_breaks
+from rolltop.web.form_texts import form_values, restore_line_breaks
 from rolltop.web.pages.address import show_opened
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
@@ -120,17 +120,10 @@ async def show_editor(visit: Visit) -> Response:
     return visit.render("cell_editor", cell=cell, values=values, failure=None)
 
 
-def _values_of(cell: JsonObject) -> dict[str, str]:
-    """Return the values of a cell's form; hashes tell later which fields were changed."""
+def _values_of(cell: JsonObject, sent: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the values of a cell's form; of fields that were changed in one, as `sent`."""
     fields: dict[str, str] = {name: cell.get(name, new) for name, new in _NEW_CELL.items()}
-    hashes = {f"base_{name}": hash_text(value) for name, value in fields.items()}
-    return {**fields, **hashes, "version": str(cell.get("version", ""))}
-
-
-def _take_current(sent: Mapping[str, str], cell: JsonObject) -> dict[str, str]:
-    """Return a form's values: those of the cell, but of the fields that were changed as sent."""
-    changed = [name for name in _NEW_CELL if hash_text(sent[name]) != sent[f"base_{name}"]]
-    return _values_of(cell) | {name: sent[name] for name in changed}
+    return form_values(fields, sent) | {"version": str(cell.get("version", ""))}
 
 
 async def _get_cell(visit: Visit) -> JsonObject:
@@ -153,7 +146,7 @@ async def save_cell(visit: Visit) -> Response:
     except ToolFailure as failure:
         if failure.code == "CONFLICT":  # the page shows what is there now
             current = await _get_cell(visit)
-            values = await visit.run_in_thread(_take_current, values, current)
+            values = await visit.run_in_thread(_values_of, current, values)
         elif failure.code == "NOT_FOUND" and "cell_id" not in current:
             gone = "cell" if await _has_pad(visit, current["scratch_id"]) else "pad"
         return visit.render(

@@ -22,7 +22,7 @@ from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
-from rolltop.web.form_texts import read_list, restore_line_breaks, take_current
+from rolltop.web.form_texts import form_values, read_list, restore_line_breaks
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _MAX_CARDS: Final = 50
@@ -97,7 +97,7 @@ async def show_table(visit: Visit) -> Response:
 async def show_task(visit: Visit) -> Response:
     """Show one task, to read and to change."""
     task = await _get_task(visit)
-    return await _render_task(visit, task, _fields_of(task))
+    return await _render_task(visit, task, form_values(_fields_of(task)))
 
 
 async def _get_task(visit: Visit) -> JsonObject:
@@ -196,9 +196,8 @@ async def change_task(visit: Visit) -> Response:
                 await visit.call_exactly("update_task", {**arguments, **changes})
             except PageFailure as failure:
                 task = await _get_task(visit)
-                now = _fields_of(task)
-                base = {name: form.get(f"base_{name}", "") for name in now}
-                fields = take_current(form, base, now) | {"comment": form.get("comment", "")}
+                fields = form_values(_fields_of(task), form)
+                fields["comment"] = form.get("comment", "")
                 return await _render_task(visit, task, fields, failure)
         case _:
             raise PageFailure(400, "No button of this page does that")
