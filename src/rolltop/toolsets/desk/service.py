@@ -124,9 +124,8 @@ class DeskService:
         write = links.remove_link if remove else links.add_link
         try:
             await call.write(write, start, end, relation)
-        except (
-            NotFound
-        ):  # a link is kept at the addresses of what was found, not as they were given
+        except NotFound:
+            # A link is kept at the addresses of what was found, not as they were given.
             start, end = await self._find_end(call, start), await self._find_end(call, end)
             await call.write(write, start, end, relation)
         for one in (start, end):

@@ -45,12 +45,12 @@ def printed_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     result = RipgrepRun.result
 
-    def noted(run: RipgrepRun, *asked: Any) -> bytes:
+    def record(run: RipgrepRun, *asked: Any) -> bytes:
         printed = result(run, *asked)
         sizes.append(len(printed))
         return printed
 
-    monkeypatch.setattr(RipgrepRun, "result", noted)
+    monkeypatch.setattr(RipgrepRun, "result", record)
     return sizes
 
 

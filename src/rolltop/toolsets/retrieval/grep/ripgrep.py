@@ -178,7 +178,7 @@ class RipgrepRun:
         return printed
 
     def _communicate(self) -> tuple[bytes, bytes]:
-        """Return what it prints, up to the limit, and its complaints."""
+        """Return its output, up to the limit, and its complaints."""
         process = self._process
         if self._most_bytes is None:
             return process.communicate(self._input)

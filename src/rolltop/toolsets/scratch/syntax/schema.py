@@ -399,7 +399,7 @@ def _iter_errors(validator: Any, value: Any) -> Iterator[Any]:  # noqa: ANN401  
 
 
 def _identify(error: Any) -> tuple[Any, ...]:  # noqa: ANN401  # the library's error
-    """Return what tells an error from others, also where several or none of `oneOf` fit."""
+    """Tell an error from others, also where several or none of `oneOf` fit."""
     said = error.message if error.kind.name == "oneOf" else ""
     return *error.instance_path, None, *error.schema_path, said
 
