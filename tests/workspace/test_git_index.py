@@ -9,13 +9,12 @@ import pytest
 from rolltop.workspace import git_repository
 from rolltop.workspace.git_index import tracked_paths
 from rolltop.workspace.git_repository import GitConfig
+from tests.workspace.trees import git
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ID = b"\x01" * 20
-ONES = 1
-"""Of a marker of an EWAH bitmap: the words it stands for are ones."""
 
 
 def header(version: int, count: int) -> bytes:
@@ -27,33 +26,12 @@ def entry(name: bytes) -> bytes:
     return bytes(40) + ID + b"\0\0" + name + b"\0"
 
 
-def bitmap(words: int, *, run: int = 0, literals: int = 0) -> bytes:
-    marker = ONES | run << 1 | literals << 33
-    return bytes(4) + words.to_bytes(4, "big") + marker.to_bytes(8, "big") + bytes(4)
-
-
-@pytest.mark.parametrize(
-    "bits",
-    [
-        bitmap(1, run=0xFFFFFFFF),
-        bitmap(1, literals=0x7FFFFFFF),
-        bitmap(0xFFFFFFFF),
-    ],
-)
-def test_a_bitmap_stands_for_no_more_than_the_shared_entries(tmp_path: Path, bits: bytes) -> None:
-    (tmp_path / f"sharedindex.{ID.hex()}").write_bytes(header(4, 1) + entry(b"\0a") + ID)
-    link = ID + bits + bits
-    (tmp_path / "index").write_bytes(
-        header(4, 1) + entry(b"\0b") + b"link" + len(link).to_bytes(4, "big") + link + ID
-    )
-    assert not tracked_paths(str(tmp_path), id_bytes=20, ignore_case=False).has("a")
-
-
 @pytest.mark.parametrize(
     "entries",
     [
         [b"\0a", b"\xff" * 100_000 + b"\0b"],
         [b"\0a", *[b"\0" + b"b" * 60] * 5_000],
+        [b"\0a", b"\1" + b"b" * 2_000, *[b"\1b"] * 5_000],
     ],
 )
 def test_an_index_of_names_without_end_tracks_nothing(tmp_path: Path, entries: list[bytes]) -> None:
@@ -61,6 +39,17 @@ def test_an_index_of_names_without_end_tracks_nothing(tmp_path: Path, entries: l
         header(4, len(entries)) + b"".join(map(entry, entries)) + bytes(28)
     )
     assert not tracked_paths(str(tmp_path), id_bytes=20, ignore_case=False).has("a")
+
+
+def test_half_of_a_split_index_tracks_nothing(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "config", "core.splitIndex", "true")
+    for name in ("a", "b"):
+        (tmp_path / name).touch()
+        git(tmp_path, "add", name)
+    tracked = tracked_paths(str(tmp_path / ".git"), id_bytes=20, ignore_case=False)
+    assert not tracked.has("a")
+    assert not tracked.has("b")
 
 
 def test_a_configuration_that_includes_itself_is_read_a_few_times(

@@ -76,7 +76,7 @@ plans = st.builds(
     exclude=st.just(b"") | rules,
     user_excludes=st.just(b"") | rules,
     tracked=st.lists(st.booleans(), min_size=25, max_size=25) | st.just([False] * 25),
-    index=st.sampled_from(["2", "4", "split", "sha256"]),
+    index=st.sampled_from(["2", "4", "sha256"]),
     ignore_case=st.sampled_from([False, False, False, True]),
     shape=st.sampled_from(["whole", "whole", "part", "worktree", "submodule", "nested"]),
     nested=st.integers(0, 12),
@@ -127,7 +127,6 @@ def start_repository(top: Path, plan: Plan) -> None:
         config.write(
             "[core]\n\texcludesFile = ../user-excludes\n"
             f"\tignoreCase = {str(plan.ignore_case).lower()}\n"
-            f"\tsplitIndex = {str(plan.index == 'split').lower()}\n"
             f"[index]\n\tversion = {4 if plan.index == '4' else 2}\n"
         )
     (top / ".git/info").mkdir(exist_ok=True)
@@ -170,7 +169,6 @@ def _track(top: Path, plan: Plan) -> None:
     ]
     if tracked:
         git(top, "--literal-pathspecs", "add", "-f", "--", *tracked)
-        # A second write leaves a split index with deleted and replaced entries.
         git(top, "--literal-pathspecs", "rm", "-q", "--cached", "--", tracked[0])
         git(top, "--literal-pathspecs", "add", "-f", "-N", "--", tracked[-1])
 

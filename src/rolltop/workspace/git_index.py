@@ -1,16 +1,15 @@
-"""Which files a git repository tracks, read from its index (versions 2, 3 and 4, split or not).
+"""Which files a git repository tracks, read from its index (versions 2, 3 and 4).
 
-The format is the one of `gitformat-index(5)`. A damaged index counts as tracking nothing: the
-ignore rules then apply unsoftened, and nothing fails.
+The format is the one of `gitformat-index(5)`. A damaged index, or one that is split into two
+files, counts as tracking nothing: the ignore rules then apply unsoftened, and nothing fails.
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
 from rolltop.workspace.safe_open import open_rule_file
 from rolltop.workspace.wildmatch import fold
@@ -23,24 +22,22 @@ _LONG_NAME = 0xFFF
 _EXTENDED_FLAG = 0x40
 _VERSIONS = range(2, 5)
 _COMPRESSED_NAMES_VERSION = 4
-_WORD_BITS = 64
-_WORD_BYTES = 8
-_RUN_LENGTH_MASK = 0xFFFFFFFF
 _MAX_VARINT_BYTES = 9
-# Of a path from the top of a working tree; no system opens a longer one.
-_MAX_NAME_BYTES = 1 << 16
+# Of a path from the top of a working tree; Linux opens no longer one.
+_MAX_NAME_BYTES = 4096
+# Names of version 4 say how much of the one before they begin with: how many times the length of
+# the file all of them may have. The name is a small part of an entry.
+_MAX_EXPANSION = 4
 
 
 class TrackedPaths:
     """The paths in an index, as byte views from the top of the working tree."""
 
-    def __init__(self, entries: list[IndexEntry], *, ignore_case: bool) -> None:
-        views = [entry.name.decode("latin-1") for entry in entries]
-        names = list(map(fold, views)) if ignore_case else views
-        self._paths = sorted(names)
-        self._submodules = frozenset(
-            name for name, entry in zip(names, entries, strict=True) if entry.submodule
-        )
+    def __init__(
+        self, names: Iterable[str], submodules: Iterable[str], *, ignore_case: bool
+    ) -> None:
+        self._paths = sorted(map(fold, names) if ignore_case else names)
+        self._submodules = frozenset(map(fold, submodules) if ignore_case else submodules)
         self._ignore_case = ignore_case
 
     def has(self, path: str) -> bool:
@@ -60,21 +57,14 @@ class TrackedPaths:
         return (fold(directory) if self._ignore_case else directory) in self._submodules
 
 
-class IndexEntry(NamedTuple):
-    """The relevant fields of an index entry."""
-
-    name: bytes
-    submodule: bool
-
-
 class _DamagedIndex(Exception):
     """The index file violates its format."""
 
 
 _CACHED_INDEXES = 16
-# What git notes of some five million files.
-_MAX_INDEX_BYTES = 512 * 1024 * 1024
-_NOTHING_TRACKED = TrackedPaths([], ignore_case=False)
+# What git notes of more than a million files.
+_MAX_INDEX_BYTES = 128 * 1024 * 1024
+_NOTHING_TRACKED = TrackedPaths((), (), ignore_case=False)
 
 
 def tracked_paths(git_dir: str, *, id_bytes: int, ignore_case: bool) -> TrackedPaths:
@@ -87,7 +77,7 @@ def tracked_paths(git_dir: str, *, id_bytes: int, ignore_case: bool) -> TrackedP
         status = os.stat(path)  # noqa: PTH116 - any bytes in a name
         state = status.st_mtime_ns, status.st_size, status.st_ino
         return _load_index(path, state, id_bytes, ignore_case=ignore_case)
-    except (OSError, ValueError, _DamagedIndex):
+    except (OSError, ValueError, IndexError, _DamagedIndex):
         return _NOTHING_TRACKED
 
 
@@ -96,34 +86,19 @@ def _load_index(
     path: str, _state: tuple[int, int, int], id_bytes: int, *, ignore_case: bool
 ) -> TrackedPaths:
     with open_rule_file(path, _MAX_INDEX_BYTES) as file:
-        entries = read_index(file.read(), path.rpartition("/")[0], id_bytes)
-    return TrackedPaths(entries, ignore_case=ignore_case)
+        names, submodules = _read_entries(file.read(), id_bytes)
+    return TrackedPaths(names, submodules, ignore_case=ignore_case)
 
 
-def read_index(content: bytes, git_dir: str, id_bytes: int) -> list[IndexEntry]:
-    """Read the entries of an index file, including those of its shared index."""
-    try:
-        entries, end = _read_entries(content, id_bytes)
-        link = _extension(content, end, b"link", id_bytes)
-        if link is None or not any(link[:id_bytes]):
-            return entries
-        with open_rule_file(
-            f"{git_dir}/sharedindex.{link[:id_bytes].hex()}", _MAX_INDEX_BYTES
-        ) as file:
-            shared, _ = _read_entries(file.read(), id_bytes)
-        return _merge_shared(entries, shared, link[id_bytes:])
-    except (IndexError, ValueError) as error:
-        raise _DamagedIndex from error
-
-
-def _read_entries(content: bytes, id_bytes: int) -> tuple[list[IndexEntry], int]:
-    """Read the entries of the file itself; return them and the position after them."""
+def _read_entries(content: bytes, id_bytes: int) -> tuple[list[str], list[str]]:
+    """Read the names of an index's entries, and of those that are submodules."""
     version = int.from_bytes(content[4:8], "big")
     if content[:4] != b"DIRC" or version not in _VERSIONS:
         raise _DamagedIndex
     compressed = version >= _COMPRESSED_NAMES_VERSION
     flags_offset = _STAT_BYTES + id_bytes
-    entries: list[IndexEntry] = []
+    names, submodules = list[str](), list[str]()
+    left = _MAX_EXPANSION * len(content)
     at = _HEADER_BYTES
     name = b""
     for _ in range(int.from_bytes(content[8:12], "big")):
@@ -134,16 +109,21 @@ def _read_entries(content: bytes, id_bytes: int) -> tuple[list[IndexEntry], int]
             dropped, start = _varint(content, start)
             end = content.index(b"\0", start)
             name = name[: len(name) - dropped] + content[start:end]
-            if len(name) > _MAX_NAME_BYTES:
-                raise _DamagedIndex
             at = end + 1
         else:
             length = (flags << 8 | content[at + flags_offset + 1]) & _LONG_NAME
             end = start + length if length < _LONG_NAME else content.index(b"\0", start)
             name = content[start:end]
             at += (end - at + 8) & ~7  # NUL bytes up to a multiple of eight, one at least
-        entries.append(IndexEntry(name, submodule))
-    return entries, at
+        left -= len(name)
+        if len(name) > _MAX_NAME_BYTES or left < 0:
+            raise _DamagedIndex
+        names.append(name.decode("latin-1"))
+        if submodule:
+            submodules.append(names[-1])
+    if content[at : at + 4] == b"link":  # the names of another file belong to it
+        raise _DamagedIndex
+    return names, submodules
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
@@ -158,58 +138,3 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
         if at == last:
             raise _DamagedIndex
     return value, at + 1
-
-
-def _extension(content: bytes, at: int, signature: bytes, id_bytes: int) -> bytes | None:
-    """Find the data of the extension with that signature, if the file has it."""
-    while at + 8 <= len(content) - id_bytes:
-        size = int.from_bytes(content[at + 4 : at + 8], "big")
-        if content[at : at + 4] == signature:
-            return content[at + 8 : at + 8 + size]
-        at += 8 + size
-    return None
-
-
-def _merge_shared(
-    entries: list[IndexEntry], shared: list[IndexEntry], bitmaps: bytes
-) -> list[IndexEntry]:
-    """Merge the shared entries, except deleted ones, with the file's own.
-
-    Entries that replace a shared one come first and have its name.
-    """
-    if not bitmaps:
-        return shared + entries
-    deleted_bits, end = _ewah_bits(bitmaps, 0, len(shared))
-    replaced_bits, _ = _ewah_bits(bitmaps, end, len(shared))
-    deleted = set(deleted_bits)
-    kept = [entry for at, entry in enumerate(shared) if at not in deleted]
-    return kept + entries[len(list(replaced_bits)) :]
-
-
-def _ewah_bits(content: bytes, at: int, count: int) -> tuple[list[int], int]:
-    """Positions of the ones among the `count` bits of an EWAH bitmap, and where its data ends."""
-    words = int.from_bytes(content[at + 4 : at + 8], "big")
-    start = at + 8
-    end = start + words * _WORD_BYTES
-    if end > len(content):
-        raise _DamagedIndex
-    return list(_ewah_ones(content, start, end, count)), end + 4
-
-
-def _ewah_ones(content: bytes, at: int, end: int, count: int) -> Iterator[int]:
-    position = 0
-    while at < end and position < count:
-        marker = int.from_bytes(content[at : at + _WORD_BYTES], "big")
-        at += _WORD_BYTES
-        run = (marker >> 1 & _RUN_LENGTH_MASK) * _WORD_BITS
-        if marker & 1:
-            yield from range(position, min(position + run, count))
-        position += run
-        literals = marker >> 33
-        if literals > (end - at) // _WORD_BYTES:
-            raise _DamagedIndex
-        for _ in range(literals):
-            word = int.from_bytes(content[at : at + _WORD_BYTES], "big")
-            yield from (position + bit for bit in range(_WORD_BITS) if word >> bit & 1)
-            position += _WORD_BITS
-            at += _WORD_BYTES

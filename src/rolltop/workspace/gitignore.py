@@ -14,8 +14,11 @@ from functools import lru_cache
 from rolltop.workspace.safe_open import read_rule_file
 from rolltop.workspace.wildmatch import WILDCARDS, MalformedPattern, fold, wildmatch_regex
 
-# git passes over ignore files beyond this size too.
-_MAX_IGNORE_FILE_BYTES = 100 * 1024 * 1024
+# Files beyond these bounds are passed over, as git does with those over 100 MiB: a name is matched
+# against all patterns at once, which nothing can interrupt.
+_MAX_IGNORE_FILE_BYTES = 4 * 1024 * 1024
+_MAX_RULES = 100_000
+_MAX_PATTERNS = 2_000
 _BOM = b"\xef\xbb\xbf"
 _EXTENSION = re.compile(r"\*(\.[^.*?[\\]+)")
 
@@ -229,7 +232,8 @@ def _parse(content: bytes) -> list[_Rule]:
         rule = _parse_rule(len(rules), _without_trailing_spaces(text))
         if rule is not None:
             rules.append(rule)
-    return rules
+    patterns = sum(1 for rule in rules if WILDCARDS.search(rule.pattern))
+    return rules if len(rules) <= _MAX_RULES and patterns <= _MAX_PATTERNS else []
 
 
 def _parse_rule(index: int, text: str) -> _Rule | None:
