@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zipfile import ZipFile
 
 from rolltop.core.errors import InvalidArgument, RolltopError
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.worker_process import MAX_MEMORY_BYTES, Worker, WorkerDied, WorkerPool
-from rolltop.documents.extractors import epub, notebook, office, pdf
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
     damage_reported,
@@ -22,6 +22,14 @@ from rolltop.documents.extractors.extracted_text import (
 from rolltop.documents.extractors.formats import ZIP_MARK, is_extracted, is_pdf
 from rolltop.documents.outline import Outline, detect_file_type, parse_outline
 from rolltop.workspace.encoding import decode, is_binary
+
+if TYPE_CHECKING:
+    from rolltop.documents.extractors import epub, notebook, office, pdf
+else:
+    epub = lazy("rolltop.documents.extractors.epub")
+    notebook = lazy("rolltop.documents.extractors.notebook")
+    office = lazy("rolltop.documents.extractors.office")
+    pdf = lazy("rolltop.documents.extractors.pdf")
 
 IN_SERVER_BYTES: Final = 256 << 10
 """Text files up to this size are parsed in the server: faster than starting a process."""

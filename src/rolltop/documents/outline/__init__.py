@@ -7,21 +7,11 @@ sections. Every text has an outline, maybe an empty one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
+from rolltop.core.lazy_imports import lazy
 from rolltop.core.text.lines import line_count
-from rolltop.documents.outline import (
-    asciidoc_org,
-    data_files,
-    html,
-    latex,
-    markdown,
-    plain,
-    python,
-    rst,
-    ruby_shell,
-    source,
-)
 from rolltop.documents.outline.file_types import FILE_TYPES, FileType, detect_file_type
 from rolltop.documents.outline.sections import (
     Heading,
@@ -30,6 +20,12 @@ from rolltop.documents.outline.sections import (
     build_sections,
     with_gaps,
 )
+
+if TYPE_CHECKING:
+    from rolltop.documents.outline import plain, source
+else:
+    plain = lazy("rolltop.documents.outline.plain")
+    source = lazy("rolltop.documents.outline.source")
 
 __all__ = [
     "FILE_TYPES",
@@ -53,23 +49,24 @@ Raise it with every change that gives some file another text or outline.
 MAX_SECTIONS: Final = 50_000
 """Of a text with more, the deepest are left out; one that is left with too many is divided."""
 
-_SCANNERS: Final[dict[FileType, Callable[[str], Iterator[Heading]]]] = {
-    "markdown": markdown.headings,
-    "notebook": markdown.headings,  # of the rendered cells
-    "restructuredtext": rst.headings,
-    "asciidoc": asciidoc_org.asciidoc,
-    "org": asciidoc_org.org,
-    "html": html.headings,
-    "latex": latex.headings,
-    "python": python.headings,
-    "ruby": ruby_shell.ruby,
-    "shell": ruby_shell.shell,
-    "json": data_files.json_keys,
-    "yaml": data_files.yaml_keys,
-    "toml": data_files.toml_tables,
-    "ini": data_files.ini_sections,
-    "text": plain.headings,
+_SCANNERS: Final[dict[FileType, str]] = {
+    "markdown": "markdown.headings",
+    "notebook": "markdown.headings",  # of the rendered cells
+    "restructuredtext": "rst.headings",
+    "asciidoc": "asciidoc_org.asciidoc",
+    "org": "asciidoc_org.org",
+    "html": "html.headings",
+    "latex": "latex.headings",
+    "python": "python.headings",
+    "ruby": "ruby_shell.ruby",
+    "shell": "ruby_shell.shell",
+    "json": "data_files.json_keys",
+    "yaml": "data_files.yaml_keys",
+    "toml": "data_files.toml_tables",
+    "ini": "data_files.ini_sections",
+    "text": "plain.headings",
 }
+"""Modules here and their functions: a server rarely needs all, and their expressions take long."""
 
 _DIVIDED_TYPES: Final = frozenset({"text", "json", "yaml", "ini", "toml"})
 """Divided into equal parts if they have no headings."""
@@ -82,13 +79,20 @@ def parse_outline(text: str, kind: FileType, headings: Iterable[Heading] | None 
     """
     lines = line_count(text)
     if headings is None:
-        scanner = _SCANNERS.get(kind)
-        headings = scanner(text) if scanner is not None else source.headings(text, kind)
+        is_program = kind not in _SCANNERS
+        headings = source.headings(text, kind) if is_program else _find_scanner(kind)(text)
     sections = _without_deepest(build_sections(headings, lines))
     if 0 < len(sections) <= MAX_SECTIONS or (not sections and kind not in _DIVIDED_TYPES):
         return Outline(kind, sections, lines)
     parts = build_sections(plain.equal_parts(text), lines)
     return Outline(kind, parts, lines, is_divided=bool(parts))
+
+
+@cache
+def _find_scanner(kind: FileType) -> Callable[[str], Iterator[Heading]]:
+    module, _, name = _SCANNERS[kind].partition(".")
+    scanner: Callable[[str], Iterator[Heading]] = getattr(lazy(f"{__name__}.{module}"), name)
+    return scanner
 
 
 def _without_deepest(sections: tuple[Section, ...]) -> tuple[Section, ...]:
