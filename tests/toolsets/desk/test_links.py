@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
@@ -10,7 +11,7 @@ import pytest
 
 from rolltop.core.journal import history
 from rolltop.toolsets.desk import links as links_module
-from rolltop.toolsets.desk.ranking import rank_below, rank_texts
+from rolltop.toolsets.desk.ranking import rank_below
 from rolltop.toolsets.notes.models import Content, NewNote
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.workspace import Roots
@@ -271,9 +272,42 @@ def test_what_is_gone_supersedes_nothing(call: Call, clock: Clock) -> None:
     assert found() == ""
 
 
-def test_the_order_of_what_supersedes_nothing_stays() -> None:
-    ranked = rank_texts("a", [])
-    assert rank_below(ranked, {}) == []
+@pytest.mark.parametrize(("count", "pairs"), [(30, combinations), (20, permutations)])
+def test_a_search_ends_however_many_things_supersede_each_other(
+    desk: AppContext, me: Principal, call: Call, count: int, pairs: Callable[..., Any]
+) -> None:
+    saved = [call("note_save", text=f"# Handover {at}") for at in range(count)]
+    ends = [links_module.parse_end(f"rolltop://note/{note['id']}", "from") for note in saved]
+
+    def link_all(tx: Tx) -> None:
+        for older, newer in pairs(ends, 2):
+            links_module.add_link(tx, newer, older, "supersedes")
+
+    desk.database.write_sync(me, link_all)
+    hits = call("desk_search", query="handover", kinds=["note"], max_tokens=9000)["hits"]
+    found, newest_first = [hit["uri"] for hit in hits], [note["uri"] for note in saved][::-1]
+    assert sum("superseded_by" in hit for hit in hits) == 20 - (pairs is combinations)
+    if pairs is combinations:
+        assert found == newest_first[:20]
+    else:
+        assert set(found) == set(newest_first)
+
+
+@pytest.mark.parametrize(
+    ("above", "order"),
+    [
+        ({}, [0, 1, 2, 3, 4]),
+        ({3: [0], 4: [2, 3]}, [0, 1, 2, 3, 4]),
+        ({0: [3], 1: [3]}, [2, 3, 0, 1, 4]),
+        ({0: [2], 2: [4], 3: [4]}, [1, 4, 2, 0, 3]),
+        ({1: [3, 3, 1]}, [0, 2, 3, 1, 4]),
+        ({0: [1], 1: [3], 3: [1]}, [2, 3, 1, 0, 4]),  # 1 and 3 in a circle
+    ],
+)
+def test_what_is_superseded_follows_what_supersedes_it_and_the_others_stay(
+    above: dict[int, list[int]], order: list[int]
+) -> None:
+    assert rank_below(5, above) == order
 
 
 def test_many_links_leave_room_for_what_is_read(call: Call) -> None:

@@ -194,8 +194,10 @@ def find_superseders(
     if not found:
         return {}
     then = moment or Moment(history.last_sequence(tx), tx.now)
+    sources = {link.source_key: link.source for link in found}
+    gone = {key for key, uri in sources.items() if _is_gone(tx, app, uri, then)}
     for link in found:
-        if not _is_gone(tx, app, link.source, then):
+        if link.source_key not in gone:
             for at in places[link.target_key]:
                 superseded[at].append(link)
     return superseded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -42,18 +43,27 @@ def rank_texts(query: str, kinds: Iterable[Sequence[FoundText]]) -> list[RankedT
     return [one for one in merged if one.score] or merged
 
 
-def rank_below(ranked: Sequence[RankedText], above: Mapping[int, Sequence[int]]) -> list[int]:
-    """Return the places of texts in an order in which each follows those that it is `above` by.
+def rank_below(count: int, above: Mapping[int, Iterable[int]]) -> list[int]:
+    """Return the places of texts in an order in which each follows those that are `above` it.
 
-    Others stay as they are; of texts that stand above each other each counts once.
+    Others stay as they are; of texts that stand above each other the lowest comes first.
     """
-
-    def key_of(place: int, below: frozenset[int]) -> list[int]:
-        others = (other for other in above.get(place, ()) if other not in below)
-        keys = ([*key_of(other, below | {other}), place] for other in others)
-        return max([[place], *keys])
-
-    return sorted(range(len(ranked)), key=lambda place: key_of(place, frozenset({place})))
+    below = defaultdict[int, set[int]](set)
+    for place, others in above.items():
+        for other in others:
+            below[other].add(place)
+    upwards: list[int] = []
+    seen = set[int]()
+    for lowest in reversed(range(count)):
+        waiting = [lowest]
+        while waiting:
+            place = waiting.pop()
+            if place < 0:  # all that follow it are there
+                upwards.append(~place)
+            elif place not in seen:
+                seen.add(place)
+                waiting += [~place, *sorted(below[place])]
+    return upwards[::-1]
 
 
 def _keep_order(scored: Sequence[tuple[FoundText, Relevance]]) -> list[RankedText]:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rolltop.core.journal.history import Entry
     from rolltop.core.journal.snapshot import Moment
     from rolltop.toolsets.desk.excerpts import LinesSize
-    from rolltop.toolsets.desk.models import JsonObject
+    from rolltop.toolsets.desk.models import JsonObject, Link
     from rolltop.toolsets.desk.ranking import RankedText
     from rolltop.toolsets.notes.service import NoteService
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
@@ -292,13 +292,20 @@ async def _find_earlier_texts(
 async def _mark_superseded(
     call: CallContext, ranked: list[RankedText], moment: Moment | None
 ) -> list[RankedText]:
-    """Say of what is superseded by what, and put it below that."""
+    """Put what is superseded below what supersedes it."""
     things = [_thing_of(one.found) for one in ranked]
     superseders = (
         await call.read(links.find_superseders, call.app, things, moment) if ranked else {}
     )
     if not superseders:
         return ranked
+    return await call.run_in_thread(_put_below, ranked, things, superseders)
+
+
+def _put_below(
+    ranked: Sequence[RankedText], things: Sequence[str], superseders: Mapping[int, Sequence[Link]]
+) -> list[RankedText]:
+    """Say of texts of things what supersedes them, and put them below that."""
     first = {store.key_of(thing): at for at, thing in reversed(list(enumerate(things)))}
     above = {
         at: [first[one.source_key] for one in some if one.source_key in first]
@@ -306,7 +313,7 @@ async def _mark_superseded(
     }
     marked: list[RankedText] = []
     score = ranked[0].score
-    for at in rank_below(ranked, above):
+    for at in rank_below(len(ranked), above):
         score = min(score, ranked[at].score)
         by = show_address(superseders[at][0].source) if at in superseders else ""
         marked.append(replace(ranked[at], score=score, superseded_by=by))
