@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -84,6 +85,51 @@ def test_a_write_that_never_arrived_is_sent_again_with_the_same_change(
     sent = [request.target for request in simperium.requests if request.method == "POST"]
     assert sent[-1] == sent[-2]
     assert server.live()["n"]["content"] == "two\n"
+
+
+MOVED: Final = to("b\na\n")
+UNTAGGED: Final = partial(replace, tags=())
+
+
+@pytest.mark.parametrize("edit", [MOVED, UNTAGGED], ids=["moved", "untagged"])
+@pytest.mark.parametrize("way", ["saved", "queued"])
+@pytest.mark.parametrize("fault", [("silent", 0), ("status", 409), ("status", 412)])
+def test_lines_that_are_moved_and_tags_taken_away_do_not_pass_as_arrived(
+    device: Device,
+    server: Bucket,
+    simperium: Simperium,
+    edit: Callable[[Content], Content],
+    way: str,
+    fault: tuple[Kind, int],
+) -> None:
+    server.post("n", {"content": "a\nb\n", "tags": ["x"]}, None, None)
+    device.sync()
+    if way == "queued":
+        device.queue("n", edit)
+    simperium.faults.add(fault[0], "post", status=fault[1])
+    if way == "saved":
+        device.save("n", edit)
+    device.sync()
+    wanted = edit(replace(device.notes()["n"].content, text="a\nb\n", tags=("x",)))
+    data, note = server.live()["n"], device.notes()["n"]
+    assert (data["content"], data["tags"]) == (wanted.text, list(wanted.tags))
+    assert (note.content, note.sync_state, note.server_version) == (wanted, "synced", 3)
+
+
+def test_a_tag_taken_away_is_sent_again_though_another_wrote_meanwhile(
+    device: Device, server: Bucket, simperium: Simperium
+) -> None:
+    server.post("n", {"content": "a\n", "tags": ["x"], "systemTags": ["pinned"]}, None, None)
+    device.sync()
+
+    def theirs() -> None:
+        server.post("n", {"content": "a\nb\n"}, None, None)
+        simperium.faults.add("silent", "post")
+
+    before_the_next_write(simperium, theirs)
+    device.save("n", lambda content: replace(content, tags=(), system_tags=()))
+    data = server.live()["n"]
+    assert (data["content"], data["tags"], data["systemTags"]) == ("a\nb\n", [], [])
 
 
 def test_what_may_have_arrived_and_cannot_be_looked_up_is_told(

@@ -91,15 +91,21 @@ def is_same_content(one: Content, other: Content) -> bool:
 def includes_changes(base: Content, ours: Content, theirs: Content) -> bool:
     """Whether `theirs` has what `ours` changed of `base`, by lines and tags, among other changes.
 
-    Asked only of a change that may have arrived, so that it is not made a second time.
+    Asked only of a change that may have arrived, so that it is not made a second time. If lines
+    were only moved, nothing shows that they were.
     """
     if ours == base or theirs.trash != ours.trash:
         return False
     was, wanted, there = (Counter(side.text.split("\n")) for side in (base, ours, theirs))
+    if was == wanted and ours.text not in {base.text, theirs.text}:
+        return False
     has_lines = all(there[line] >= wanted[line] for line in wanted - was)
     lacks_lines = all(there[line] <= wanted[line] for line in was - wanted)
-    added, dropped = set(ours.tags) - set(base.tags), set(base.tags) - set(ours.tags)
-    return has_lines and lacks_lines and added <= set(theirs.tags) - dropped
+    tags = merge_sets(base.tags, ours.tags, theirs.tags)
+    system_tags = merge_sets(base.system_tags, ours.system_tags, theirs.system_tags)
+    has_tags = set(tags) == set(theirs.tags) and set(system_tags) == set(theirs.system_tags)
+    has_keys = _merge_keys(base.extra, ours.extra, theirs.extra) == theirs.extra
+    return has_lines and lacks_lines and has_tags and has_keys
 
 
 def loses_changes(base: Content, theirs: Content, merged: Content) -> bool:

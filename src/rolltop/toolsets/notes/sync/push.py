@@ -398,9 +398,12 @@ async def _fetch_overwritten(
 
 def _contains(present: RemoteNote, upload: Upload) -> bool:
     """Whether the backend has a change, alone or merged with what others changed."""
-    if is_same_content(present.content, upload.content):
+    base = upload.base or {}
+    # Keys that are left out of what is sent stay at the backend.
+    sent = parse_content({**base, **build_object(upload.content, base)})
+    if is_same_content(present.content, sent):
         return True
-    if upload.base is None:
+    if upload.base is None or present.version == upload.version:
         return False
     return includes_changes(parse_content(upload.base), upload.content, present.content)
 
