@@ -79,9 +79,9 @@ class SyncRecord:
     """What the sync stores of an account between its steps, as the JSON of `Account.state`.
 
     `since`, `mark` and `current` are the position of a pull under way, `destructive_changes` the
-    notes it trashed or cut so far. `error` is the code of the last failure, `compared_at` the last
-    full comparison, `next_at` when the next sync is due. `unread` are the ids of notes that are too
-    large there, or of an unknown form: they are left alone.
+    notes trashed or cut since the last sync that did not fail. `error` is the code of the last
+    failure, `compared_at` the last full comparison, `next_at` when the next sync is due. `unread`
+    are the ids of notes that are too large there, or of an unknown form: they are left alone.
     """
 
     is_pulling: bool = False
@@ -106,6 +106,11 @@ class SyncRecord:
         """Return the record with notes added to those that are not read, and others removed."""
         unread = set(self.unread).difference(removed).union(added)
         return replace(self, unread=sorted(unread)[:_MAX_UNREAD])
+
+    def with_destructive(self, count: int, *, accept: bool) -> SyncRecord:
+        """Return the record with more destructive changes; accepted ones do not count."""
+        total = 0 if accept else self.destructive_changes + count
+        return replace(self, destructive_changes=total)
 
 
 def sync_principal(user_id: str) -> Principal:

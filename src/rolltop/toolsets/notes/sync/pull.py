@@ -6,7 +6,7 @@ finds out what a sync would do without doing it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -34,6 +34,7 @@ from rolltop.toolsets.notes.sync.remote_changes import (
     AskedNote,
     MergeStep,
     apply_within_limit,
+    list_vanishing,
     plan_steps,
     require_safety_limit,
     restore_copy,
@@ -66,16 +67,20 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class DryRun:
-    """All a sync would do; one that takes away more than `allowed` notes asks first."""
+    """All a sync would do; one that takes away more than `allowed` notes asks first.
+
+    `taken` notes were taken away by earlier syncs that stopped before their end.
+    """
 
     notes: tuple[PlannedChange, ...]
     allowed: int
+    taken: int = 0
 
     @property
     def needs_confirmation(self) -> bool:
         """Whether the sync would stop and ask."""
-        taken = sum(planned.action in {"trash", "cut", "gone"} for planned in self.notes)
-        return taken > self.allowed
+        more = sum(planned.action in {"trash", "cut", "gone"} for planned in self.notes)
+        return self.taken + more > self.allowed
 
 
 async def pull_changes(
@@ -195,29 +200,21 @@ async def compare_all(
     A list may be wrong: a note counts as deleted only if the backend, asked for it alone, does not
     have it. Raises NeedsAccept, LeaseLost and BackendError.
     """
-    known = await connection.read(_synced_versions)
-    there = await _list_remote_versions(connection)
-    if there is None:
+    lists = await _compare_lists(connection)
+    if lists is None:
         return
-    missing = [note_id for note_id in known if note_id not in there]
-    await connection.read(_require_few_missing, missing, accept=accept)
-    dropped = await connection.read(Notebook.list_dropped)
-    missing += [note_id for note_id in dropped if note_id not in there]
-    other = [note_id for note_id, version in there.items() if known.get(note_id) != version]
-    for done, note_id in enumerate([*missing, *other]):
-        try:
-            remote = await connection.backend.get(note_id)
-        except BackendError as failure:
-            if failure.data["subcategory"] != "unknown":
-                raise
-            continue  # a note of a form this program doesn't know
-        result = await connection.write(
-            _apply_difference, connection.lease, note_id, remote, known.get(note_id), accept=accept
-        )
-        counts.add(result)
-        connection.notify_changes(result.ids)
-        report(done + 1, len(missing) + len(other), "notes compared")
-    await connection.write(_record_comparison, connection.lease, there)
+    await connection.read(_require_few_missing, lists.missing, accept=accept)
+    different = [*lists.missing, *lists.changed]
+    for done, note_id in enumerate(different):
+        known = lists.known.get(note_id)
+        for remote in await _get_readable(connection, note_id):
+            result = await connection.write(
+                _apply_difference, connection.lease, note_id, remote, known, accept=accept
+            )
+            counts.add(result)
+            connection.notify_changes(result.ids)
+        report(done + 1, len(different), "notes compared")
+    await connection.write(_record_comparison, connection.lease, lists.there)
 
 
 async def plan_sync(connection: AccountConnection) -> DryRun:
@@ -225,19 +222,66 @@ async def plan_sync(connection: AccountConnection) -> DryRun:
     account, record = await connection.read(read_record)
     reader = _PageReader(connection, account.cursor, None)
     found: dict[str, PlannedChange] = {}
+    listed: set[str] = set()
     while True:
         page, remotes = await reader.read()
+        listed |= {remote.id for remote, _known in remotes}
         found |= await connection.write(_plan_pull, remotes)
         if page.mark is None:
             break
-    known = await connection.read(_synced_versions)
-    there = await _list_remote_versions(connection)
-    missing = [] if there is None else [note_id for note_id in known if note_id not in there]
-    deleted = [note_id for note_id in missing if await connection.backend.get(note_id) is None]
-    found |= await connection.read(_plan_deleted, deleted)
+    if lists := await _compare_lists(connection):
+        for note_id in [*lists.missing, *lists.changed]:
+            if note_id not in listed:
+                known = lists.known.get(note_id)
+                found |= await _plan_difference(connection, note_id, known)
     found |= await connection.read(_plan_push, {*found, *record.unread})
     total = await connection.read(Notebook.count)
-    return DryRun(tuple(found.values()), max_destructive_changes(total))
+    allowed = max_destructive_changes(total)
+    return DryRun(tuple(found.values()), allowed, record.destructive_changes)
+
+
+async def _plan_difference(
+    connection: AccountConnection, note_id: str, known: int | None
+) -> dict[str, PlannedChange]:
+    found: dict[str, PlannedChange] = {}
+    for remote in await _get_readable(connection, note_id):
+        if remote is None:
+            found |= await connection.read(_plan_deleted, note_id)
+        else:
+            found |= await connection.write(_plan_pull, [(remote, known)])
+    return found
+
+
+@dataclass(frozen=True)
+class _ListComparison:
+    """The versions of the notes `known` here and `there`, and the ids of those that differ."""
+
+    known: Mapping[str, int]
+    there: Mapping[str, int]
+    missing: Sequence[str]
+    changed: Sequence[str]
+
+
+async def _compare_lists(connection: AccountConnection) -> _ListComparison | None:
+    """Compare the notes here, and those whose copies were dropped; None if the list broke off."""
+    known = await connection.read(_synced_versions)
+    there = await _list_remote_versions(connection)
+    if there is None:
+        return None
+    dropped = await connection.read(Notebook.list_dropped)
+    missing = [note_id for note_id in dict.fromkeys([*known, *dropped]) if note_id not in there]
+    changed = [note_id for note_id, version in there.items() if known.get(note_id) != version]
+    return _ListComparison(known, there, missing, changed)
+
+
+async def _get_readable(connection: AccountConnection, note_id: str) -> list[RemoteNote | None]:
+    """Fetch a note, None if it is gone; nothing if it is of a form this program doesn't know."""
+    try:
+        return [await connection.backend.get(note_id)]
+    except BackendError as failure:
+        if failure.data["subcategory"] != "unknown":
+            raise
+        return []
 
 
 def _resume_pull(notebook: Notebook) -> SyncRecord:
@@ -267,20 +311,15 @@ def _apply_page(
 ) -> tuple[ApplyResult, SyncRecord]:
     """Apply a page and move the position, in one transaction."""
     account, record = renew_lease(notebook, lease)
-    destructive_changes = position.destructive_changes
-    done = apply_within_limit(notebook, remotes, destructive_changes, accept=accept)
+    done = apply_within_limit(notebook, remotes, record.destructive_changes, accept=accept)
     current = position.current or page.current
     starts_anew = position.since is None and not position.is_pulling
     known = record.unread if starts_anew else [remote.id for remote, _known in remotes]
     record = record.with_unread(page.unreadable, known)
+    record = record.with_destructive(done.destructive_changes, accept=accept)
     if page.mark is not None:
         record = replace(
-            record,
-            is_pulling=True,
-            since=position.since,
-            mark=page.mark,
-            current=current,
-            destructive_changes=destructive_changes + done.destructive_changes,
+            record, is_pulling=True, since=position.since, mark=page.mark, current=current
         )
     else:
         compared = record.compared_at
@@ -288,7 +327,7 @@ def _apply_page(
             is_first = (account.cursor, compared, account.last_sync_at) == (None, None, None)
             compared = notebook.tx.now.timestamp() if is_first else None
         ended = {"is_pulling": False, "since": None, "mark": None, "current": None}
-        record = replace(record, **ended, destructive_changes=0, compared_at=compared)
+        record = replace(record, **ended, compared_at=compared)
         account = replace(account, cursor=current)
     save_record(notebook, account, record)
     return done, record
@@ -311,9 +350,9 @@ async def _list_remote_versions(connection: AccountConnection) -> dict[str, int]
             return there
 
 
-def _require_few_missing(notebook: Notebook, missing: list[str], *, accept: bool) -> None:
-    here = notebook.get_many(missing)
-    destructive_changes = sum(not note.content.trash for note in here.values())
+def _require_few_missing(notebook: Notebook, missing: Sequence[str], *, accept: bool) -> None:
+    vanishing = len(list_vanishing(notebook, missing))
+    destructive_changes = read_record(notebook)[1].destructive_changes + vanishing
     require_safety_limit(notebook, destructive_changes, accept=accept)
 
 
@@ -328,15 +367,17 @@ def _apply_difference(
 ) -> ApplyResult:
     """Apply one note that differs from the list."""
     account, record = renew_lease(notebook, lease)
-    if note_id in record.unread:
-        save_record(notebook, account, record.with_unread([], [note_id]))
     if remote is not None:
-        return apply_within_limit(notebook, [(remote, known)], 0, accept=accept)
-    if known is None:
-        is_trashed = restore_copy(notebook, note_id)
+        before = record.destructive_changes
+        done = apply_within_limit(notebook, [(remote, known)], before, accept=accept)
+    elif known is None:
+        done = restore_copy(notebook, note_id)
     else:
-        is_trashed = trash_vanished(notebook, note_id, known)
-    return ApplyResult((note_id,) if is_trashed else ())
+        done = trash_vanished(notebook, note_id, known)
+    record = record.with_unread([], [note_id])
+    record = record.with_destructive(done.destructive_changes, accept=accept)
+    save_record(notebook, account, record)
+    return done
 
 
 def _record_comparison(notebook: Notebook, lease: JobLease | None, there: Collection[str]) -> None:
@@ -373,13 +414,9 @@ def _change_of_step(step: MergeStep) -> PlannedChange | None:
     return _planned_change("change", note_id, decision.content)
 
 
-def _plan_deleted(notebook: Notebook, deleted: list[str]) -> dict[str, PlannedChange]:
-    here = notebook.get_many(deleted)
-    return {
-        note_id: _planned_change("gone", note_id, note.content)
-        for note_id, note in here.items()
-        if note.sync_state == "synced"
-    }
+def _plan_deleted(notebook: Notebook, note_id: str) -> dict[str, PlannedChange]:
+    vanishing = list_vanishing(notebook, [note_id])
+    return {one: _planned_change("gone", one, content) for one, content in vanishing.items()}
 
 
 def _plan_push(notebook: Notebook, known: set[str]) -> dict[str, PlannedChange]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rolltop.core.errors import RolltopError
-from rolltop.toolsets.notes.models import BackendState, Content, NewNote, Note
+from rolltop.toolsets.notes.models import BackendState, Content, NewNote, Note, Version
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
 from rolltop.toolsets.notes.sync.merge import (
@@ -121,30 +121,50 @@ def require_safety_limit(notebook: Notebook, destructive_changes: int, *, accept
         )
 
 
-def trash_vanished(notebook: Notebook, note_id: str, known: int | None) -> bool:
-    """Trash a note that the backend has no more; False if that is outdated.
+def list_vanishing(notebook: Notebook, note_ids: Sequence[str]) -> dict[str, Content]:
+    """Map notes that the backend has no more to their contents, if they will be trashed for that.
+
+    Those whose copies were dropped come back into the trash.
+    """
+    here = notebook.get_many(note_ids)
+    found = {
+        note_id: note.content
+        for note_id, note in here.items()
+        if is_destructive(note.content, decide_vanished(note).content)
+    }
+    for note_id in note_ids:
+        last = None if note_id in here else _get_dropped(notebook, note_id)
+        if last is not None and not last.content.trash:
+            found[note_id] = last.content
+    return found
+
+
+def trash_vanished(notebook: Notebook, note_id: str, known: int | None) -> ApplyResult:
+    """Trash a note that the backend has no more, unless that is outdated.
 
     `known` is the version known here before the backend was asked.
     """
     note = notebook.lock(note_id)
     if note is None or note.server_version is None or note.server_version != known:
-        return False
-    apply_decision(notebook, note, decide_vanished(note))
-    return True
+        return ApplyResult()
+    decision = decide_vanished(note)
+    apply_decision(notebook, note, decision)
+    taken = is_destructive(note.content, decision.content)
+    return ApplyResult((note_id,), destructive_changes=int(taken))
 
 
-def restore_copy(notebook: Notebook, note_id: str) -> bool:
-    """Bring a note whose copy was dropped back into the trash; False if it is here.
+def restore_copy(notebook: Notebook, note_id: str) -> ApplyResult:
+    """Bring a note whose copy was dropped back into the trash, unless it is here.
 
     The backend has it no more: it was deleted there before a reset could notice.
     """
     lock_account(notebook)
-    last = notebook.latest_version(note_id)
-    if last is None or last.erased_at is not None or notebook.get(note_id):
-        return False
+    last = _get_dropped(notebook, note_id)
+    if last is None:
+        return ApplyResult()
     new = NewNote(replace(last.content, trash=True), note_id)
     notebook.create([new], source="pull")
-    return True
+    return ApplyResult((note_id,), destructive_changes=int(not last.content.trash))
 
 
 def apply_decision(notebook: Notebook, note: Note, decision: MergeDecision) -> Note:
@@ -174,3 +194,9 @@ def _is_outdated(note: Note, remote: RemoteNote, known: int | None) -> bool:
     """Whether another process here knows a newer version than this page of the backend."""
     version = note.server_version
     return version is not None and remote.version < version and known != version
+
+
+def _get_dropped(notebook: Notebook, note_id: str) -> Version | None:
+    """Read the last version of a note whose copy was dropped; None for any other."""
+    last = notebook.latest_version(note_id)
+    return None if last is None or last.erased_at is not None or notebook.get(note_id) else last

@@ -376,6 +376,7 @@ def _release_lease(
     record = replace(record, error=code, next_at=next_at)
     if failure is None:
         account = replace(account, status="idle", last_sync_at=now, sync_duration_ms=duration_ms)
+        record = replace(record, destructive_changes=0)
     else:
         status = "needs_accept" if isinstance(failure, NeedsAccept) else "error"
         account = replace(account, status=status)
