@@ -13,6 +13,7 @@ import pytest
 from rolltop.core import evidence
 from rolltop.core.principal import IMPERSONATE
 from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 from rolltop.toolsets.tasks import jobs, service
 from rolltop.workspace import Roots, file_stat
@@ -329,6 +330,34 @@ def test_evidence_is_not_missing_while_its_whole_root_is(
     [listed] = call("list_tasks")["data"]
     assert listed["status"] == "completed"
     assert "evidence" not in listed
+
+
+def test_notes_of_another_account_go_on_proving_a_task(
+    database: Database, desk: AppContext, me: Principal, call: Call
+) -> None:
+    note = call("note_save", text="done")["uri"]
+    given = {"title": "proved", "evidence": [note], "reopen_on_change": True}
+    task = call("add_task", **given)["data"]["task_id"]
+    call("complete_task", task_id=task)
+    for with_local in (False, True):
+        account = "me@example.org"
+        database.write_sync(me, notebooks.activate_account, account, with_local=with_local)
+        asyncio.run(jobs.reopen_changed(desk))
+        [listed] = call("list_tasks")["data"]
+        assert listed["status"] == "completed"
+        assert "evidence" not in listed
+
+
+def test_a_note_that_was_deleted_for_good_proves_nothing(desk: AppContext, call: Call) -> None:
+    note = call("note_save", text="done")
+    given = {"title": "proved", "evidence": [note["uri"]], "reopen_on_change": True}
+    task = call("add_task", **given)["data"]["task_id"]
+    call("complete_task", task_id=task)
+    call("note_manage", action="trash", id=note["id"], local_version=1)
+    call("note_manage", action="delete_permanently", id=note["id"], local_version=2)
+    asyncio.run(jobs.reopen_changed(desk))
+    [comment] = call("get_task", task_id=task)["data"]["comments"]
+    assert comment["text"] == "reopened: evidence missing"
 
 
 @pytest.mark.parametrize("became", ["folder", "pipe", "link", "too large"])

@@ -440,6 +440,13 @@ def find_account(tx: Tx, note_id: str) -> str | None:
     return tx.execute(mine.order_by(_n.modified.desc()).limit(1)).scalar()
 
 
+def exists_elsewhere(tx: Tx, note_id: str) -> bool:
+    """Whether a note that is not here is in another account, or waits for a sync after a reset."""
+    versions = (_v.user_id == tx.scope.user_id, _v.note_id == note_id, _v.gone_at.is_(None))
+    dropped = select(_v.account).where(*versions).limit(1)
+    return find_account(tx, note_id) is not None or tx.execute(dropped).first() is not None
+
+
 def upsert_account(tx: Tx, account: Account) -> None:
     """Store an account; an active one becomes the only active one."""
     if account.is_active:
