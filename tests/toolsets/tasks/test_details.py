@@ -163,14 +163,17 @@ def test_get_task_says_what_was_changed_last(mine: Caller, theirs: Caller, clock
         clock.advance(minutes=1)
         mine.ok("update_task", task_id=task, priority=number % 5)
     mine.ok("complete_task", task_id=task)
-    shown = mine.ok("get_task", task_id=task)["history"]
+    whole = mine.ok("get_task", task_id=task)
+    shown = whole["history"]
     assert shown[0] == "2026-01-31T12:05:00.123456Z unknown: status pending → completed"
     assert [line.partition(": ")[2] for line in shown[1:]] == [
         f"priority {n - 1} → {n}" for n in (4, 3, 2, 1)
     ]
     assert "history" not in theirs.ok("get_task", task_id=other)
     small = mine.ok("get_task", task_id=task, max_tokens=300)
+    assert "omitted" not in whole
     assert "history" not in small
+    assert small["omitted"] == ["history"]
     assert small["status"] == "completed"
 
 

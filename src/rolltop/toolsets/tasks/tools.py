@@ -257,9 +257,9 @@ async def get_task(call: CallContext, task_id: str, user_id: str | None = None) 
     if call.cursor is None:
         newest = comments[0].version + 1 if comments else 0
         places = [newest * PLACES_OF_COMMENT, *places]
-        whole = {**head, "history": changes}
-        if changes and (not call.budget or fits_budget(whole, call.budget // 2)):
-            head = whole
+        if changes:
+            fits = fits_budget({**head, "history": changes}, call.budget // 2)
+            head |= {"history": changes} if fits else {"omitted": ["history"]}
     elif long := sorted(_LONG_FIELDS & head.keys()):
         head = {**{name: head[name] for name in head if name not in long}, "omitted": long}
 
