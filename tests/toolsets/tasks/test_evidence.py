@@ -15,7 +15,7 @@ from rolltop.core.principal import IMPERSONATE
 from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.tasks import TOOLSET as TASKS
-from rolltop.toolsets.tasks import jobs, service
+from rolltop.toolsets.tasks import jobs, store
 from rolltop.workspace import Roots, file_stat
 from tests.desks import answer_of, call_tool, make_desk
 
@@ -260,17 +260,20 @@ def test_a_task_is_reopened_where_its_evidence_changes(
 def test_every_task_is_reopened_however_many_have_evidence(
     desk: AppContext, call: Call, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "MAX_LOOKED_AT", 1)
-    other = file.with_name("other.md")
-    other.write_text("a\n")
-    ids: list[str] = []
-    for uri in ("rolltop://file/docs/other.md#L1", LINES):
-        given = {"title": "a", "evidence": [uri], "reopen_on_change": True}
-        ids.append(call("add_task", **given)["data"]["task_id"])
-        call("complete_task", task_id=ids[-1])
-    other.unlink()
+    monkeypatch.setattr(store, "MAX_TASKS_TO_REOPEN", 2)
+    ids: set[str] = set()
+    for _task in range(5):
+        given = {"title": "a", "evidence": [LINES], "reopen_on_change": True}
+        ids.add(call("add_task", **given)["data"]["task_id"])
+    for task in ids:
+        call("complete_task", task_id=task)
     asyncio.run(jobs.reopen_changed(desk))
-    assert [one["task_id"] for one in call("list_tasks", status="pending")["data"]] == ids[:1]
+    file.write_text("# Log\n\ntests fail\n")
+    for pending in (2, 4, 5):
+        asyncio.run(jobs.reopen_changed(desk))
+        found = {one["task_id"] for one in call("list_tasks", status="pending")["data"]}
+        assert found <= ids
+        assert len(found) == pending
 
 
 @pytest.fixture

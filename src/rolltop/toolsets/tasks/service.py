@@ -92,8 +92,9 @@ class TaskService:
     """
 
     def __init__(self, app: AppContext | None = None) -> None:
-        """Keep nothing but what the settings say: all of the state is in the store."""
+        """Keep no state but the id after which evidence is looked at, at first a random one."""
         self._has_projects = app is None or app.settings["names"] != "seed"
+        self._last_id = secrets.token_hex(_DIGITS_OF_ID // 2)
 
     def add_task(self, tx: Tx, task_input: TaskInput, user_id: str | None = None) -> Task:
         """Return the new task. Raises InvalidArgument, or NotFound for a user or another task."""
@@ -302,11 +303,12 @@ class TaskService:
         return broken[:limit]
 
     async def reopen_changed(self, app: AppContext) -> None:
-        """Reopen the completed tasks of all users that ask for it, whose evidence changed.
+        """Reopen some completed tasks of all users that ask for it, whose evidence changed.
 
-        Evidence that this server cannot look at is left to others on the store.
+        The next call goes on after them. What this server cannot look at is left to others.
         """
-        for owner, task_id in await app.database.read(SYSTEM, store.ids_to_reopen):
+        for owner, task_id in await app.database.read(SYSTEM, store.ids_to_reopen, self._last_id):
+            self._last_id = task_id
             caller = Principal.for_user(owner, actor="rolltop").during("reopen_task")
             call = CallContext(app, caller, "reopen_task", 0)
             found = await call.read(store.read_tasks, owner, [task_id])

@@ -60,6 +60,8 @@ from rolltop.toolsets.tasks.store.tables import (
 )
 
 Condition = ColumnElement[bool]
+MAX_TASKS_TO_REOPEN: Final = 500
+"""Completed tasks whose evidence is looked at in one go: each minute, in every process."""
 _SEPARATOR: Final = "\n"  # a tag is one line, so joined tags come apart again
 _OWNER: Final = bindparam("owner", type_=Identifier)
 _parent_alias: Final = tasks.alias("shown_parent")
@@ -255,13 +257,17 @@ def with_evidence(tx: Tx, owner: str, filters: TaskFilters, limit: int) -> list[
     return read_tasks(tx, owner, list(tx.execute(newest).scalars()))
 
 
-def ids_to_reopen(tx: Tx) -> list[tuple[str, str]]:
-    """List the owners and ids of completed tasks that are reopened where their evidence changes."""
+def ids_to_reopen(tx: Tx, after: str) -> list[tuple[str, str]]:
+    """List owners and ids of completed tasks that are reopened where their evidence changes.
+
+    They are some of all, in a circle: those with greater ids than `after` come first.
+    """
     completed = select(tasks.c.user_id, tasks.c.id).where(
         *(text("evidence IS NOT NULL"), tasks.c.deleted_at.is_(None)),
         *(tasks.c.status == "completed", tasks.c.reopen_on_change),
     )
-    return [(row.user_id, row.id) for row in tx.execute(completed)]
+    some = completed.order_by(tasks.c.id <= after, tasks.c.id).limit(MAX_TASKS_TO_REOPEN)
+    return [(row.user_id, row.id) for row in tx.execute(some)]
 
 
 def count_waiting(
