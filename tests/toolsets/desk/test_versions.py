@@ -11,6 +11,7 @@ import pytest
 from rolltop.core import cursor as cursors
 from rolltop.core.db import SYSTEM
 from rolltop.core.journal import history
+from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.scratch.store import pad_rows
 from rolltop.toolsets.tasks import store as tasks
 from tests.desks import answer_of, call_tool, make_desk
@@ -227,6 +228,22 @@ def test_at_a_time_a_thing_is_what_it_was_then(mine: Writer) -> None:
     in_trash = mine.read(task["uri"], as_of=mine.clock().isoformat())["became"]
     assert "it was in the trash then" in in_trash
     assert mine.fails(later["uri"], as_of=then)["code"] == "NOT_FOUND"
+
+
+def test_a_note_that_an_account_adopted_is_what_it_was_before(mine: Writer) -> None:
+    note = mine.call("note_save", text="harbour")
+    then = mine.clock().isoformat()
+    mine.call("note_save", id=note["id"], local_version=1, text="lighthouse")
+
+    def found_in(account: str, *, with_local: bool) -> list[str]:
+        activate, database = notebooks.activate_account, mine.desk.database
+        database.write_sync(mine.scope, activate, account, with_local=with_local)
+        hits = mine.call("desk_search", query="harbour", as_of=then)["hits"]
+        return [hit["uri"] for hit in hits]
+
+    assert found_in("me@example.org", with_local=True) == [f"{note['uri']}@1"]
+    assert mine.read(note["uri"], as_of=then)["text"] == "harbour"
+    assert found_in("other@example.org", with_local=False) == []
 
 
 def test_a_time_after_all_that_was_purged_is_known_though_nothing_was_written_since(

@@ -447,6 +447,16 @@ def exists_elsewhere(tx: Tx, note_id: str) -> bool:
     return find_account(tx, note_id) is not None or tx.execute(dropped).first() is not None
 
 
+def map_accounts(tx: Tx, numbers: Sequence[int]) -> dict[int, str]:
+    """Map the numbers of those of the caller's notes that exist to their accounts."""
+    found: dict[int, str] = {}
+    for batch in batches(numbers):
+        mine = (_n.user_id == tx.scope.user_id, _n.number.in_(batch))
+        rows = tx.execute(select(_n.number, _n.account).where(*mine))
+        found |= {row.number: row.account for row in rows}
+    return found
+
+
 def upsert_account(tx: Tx, account: Account) -> None:
     """Store an account; an active one becomes the only active one."""
     if account.is_active:
