@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_no_tool_writes_callers_text_to_the_log(shell: Shell, offer: RegisteredT
         whole,
         least,
         {**least, **paths},
-        {MARKER: MARKER},
+        {MARKER: MARKER, f"{MARKER}_id": str(UUID(int=0))},
         {name: {MARKER: MARKER} for name in whole},
         {name: f"{MARKER}\0\ud800" if given == MARKER else given for name, given in whole.items()},
     ]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Database
 
 ME = Principal.for_user("me")
+A_THING = "C8E1D413-4014-4be5-ba66-080b31d6daa6"
 
 
 class _NoDatabase:
@@ -228,14 +229,34 @@ def test_one_log_line_a_call_with_no_text_of_the_user(desk: AppContext, tmp_path
     assert "marker" not in "".join(lines)
 
 
+async def show(call: CallContext, thing_id: str) -> dict[str, Any]:
+    """Answer which thing is meant."""
+    del call
+    return {"said": thing_id}
+
+
 @pytest.mark.usefixtures("logging_restored")
-def test_the_log_names_the_stored_things_by_their_ids_and_no_other_text(
-    desk: AppContext, tmp_path: Path
+def test_the_log_names_the_stored_things_by_their_ids_and_no_other_text(tmp_path: Path) -> None:
+    nothing: Any = _NoDatabase()
+    tool = Tool("show", show, "Show", Echo, is_read_only=True)
+    desk = make_desk(nothing, toolsets=[replace(EXAMPLE, tools=(tool,))])
+    logging.configure(level="info", file=tmp_path / "log")
+    call_tool(desk, ME, "show", thing_id=A_THING)
+    call_tool(desk, ME, "show", thing_id="marker-text")
+    first, second = (tmp_path / "log").read_text().splitlines()
+    assert f"thing_id={A_THING.lower()}" in first
+    assert "thing_id" not in second
+
+
+@pytest.mark.usefixtures("logging_restored")
+@pytest.mark.parametrize("name", ["marker_id", "request_id", "x=1\n info call marker_id"])
+def test_the_log_takes_no_name_of_an_argument_from_the_caller(
+    desk: AppContext, tmp_path: Path, name: str
 ) -> None:
     logging.configure(level="info", file=tmp_path / "log")
-    known = "C8E1D413-4014-4be5-ba66-080b31d6daa6"
-    call_tool(desk, ME, "say", text="x", task_id=known)
-    call_tool(desk, ME, "say", text="x", task_id="marker-text")
-    first, second = (tmp_path / "log").read_text().splitlines()
-    assert f"task_id={known.lower()}" in first
-    assert "task_id" not in second
+    assert call_tool(desk, ME, "say", text="x", **{name: A_THING}).code == "INVALID_ARGUMENT"
+    (line,) = (tmp_path / "log").read_text().splitlines()
+    assert "tool=say" in line
+    assert "code=INVALID_ARGUMENT" in line
+    assert "marker" not in line
+    assert A_THING.lower() not in line

@@ -362,7 +362,7 @@ async def dispatch(
             outcome=outcome,
             code=code,
             request_id=request_id,
-            ids=_record_ids(arguments, result, result.get("data"))
+            ids=_record_ids(registered.parameters.names, arguments, result)
             | logging.caller_ids(principal)
             | {"reason": error.log_reason if error else ""},
         )
@@ -570,11 +570,16 @@ def _toolset_code(toolset: Toolset, error: RolltopError) -> str:
     return own.get(error.code, error.code)
 
 
-def _record_ids(*objects: object) -> dict[str, str]:
-    """Return the ids of stored things among the objects' fields: UUIDs and nothing else."""
+def _record_ids(declared: Sequence[str], arguments: object, result: JsonObject) -> dict[str, str]:
+    """Return the ids of stored things in a result and in declared arguments: UUIDs, nothing else.
+
+    Other arguments have names that the caller chose.
+    """
+    sent = cast("JsonObject", arguments) if isinstance(arguments, dict) else {}
+    known = {name: sent[name] for name in declared if name in sent}
     return {
         name: value.lower()
-        for entry in objects
+        for entry in (known, result, result.get("data"))
         if isinstance(entry, dict)
         for name, value in cast("dict[str, object]", entry).items()
         if name.endswith("_id") and name != "user_id" and isinstance(value, str)
