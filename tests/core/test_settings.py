@@ -317,7 +317,10 @@ def test_an_unknown_variable_of_ours_is_a_warning_with_the_nearest_name(places: 
     assert (settings["http.port"], settings.notices) == (8765, ())
 
 
-@pytest.mark.parametrize("text", ["= 1", "a = [", "x = " + "[" * 5000, '"\ud800" = 1'])
+TOO_DEEP = f"[{'.'.join(['a'] * 1100)}]\nx = 1\n"
+
+
+@pytest.mark.parametrize("text", ["= 1", "a = [", "x = " + "[" * 5000, TOO_DEEP, '"\ud800" = 1'])
 def test_a_broken_file_of_the_users_own_stops_the_start(places: Places, text: str) -> None:
     path = places.user / "rolltop.toml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -415,7 +418,7 @@ def test_our_own_names_outrank_the_seeds_in_a_projects_file_too(places: Places) 
 @pytest.mark.parametrize("name", [".env", "rolltop.toml"])
 def test_a_projects_file_that_cannot_be_used_is_passed_over(places: Places, name: str) -> None:
     path = places.project / name
-    for content in (b"\xff\xfe\x00", b"x = " * 300_000):
+    for content in (b"\xff\xfe\x00", b"#" * 70_000, b"x = " * 300_000):
         path.write_bytes(content)
         assert len(places.load().notices) == 1
     path.unlink()
@@ -424,6 +427,21 @@ def test_a_projects_file_that_cannot_be_used_is_passed_over(places: Places, name
     path.rmdir()
     os.mkfifo(path)
     assert "is not a regular file" in places.load().notices[0].text
+
+
+@pytest.mark.parametrize("text", [TOO_DEEP, ".".join(["a"] * 3000) + "=1"], ids=["header", "key"])
+def test_a_projects_file_of_keys_within_keys_is_passed_over(places: Places, text: str) -> None:
+    places.project_file(text)
+    (notice,) = places.load().notices
+    assert "passed over" in notice.text
+
+
+@pytest.mark.parametrize("name", [".env", "rolltop.toml"])
+def test_a_long_name_in_a_projects_file_is_not_told_whole(places: Places, name: str) -> None:
+    places.project_file(f"{'k' * 50_000} = 1\n", name)
+    (notice,) = places.load().notices
+    assert f"{'k' * 80} is no setting" in notice.text
+    assert "k" * 81 not in notice.text
 
 
 def test_a_file_that_is_asked_for_is_trusted_in_the_working_directory_too(places: Places) -> None:

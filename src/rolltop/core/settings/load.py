@@ -21,6 +21,9 @@ FILE_NAME: Final = "rolltop.toml"
 DOTENV_NAME: Final = ".env"
 
 _MAX_FILE_BYTES: Final = 1 << 20
+_MAX_PROJECT_FILE_BYTES: Final = 1 << 16
+_MAX_LINE_DOTS: Final = 100
+_MAX_SHOWN_CHARACTERS: Final = 80
 _ASSIGNMENT: Final = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(.*)")
 _QUOTED: Final = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
@@ -157,7 +160,7 @@ class _SettingsReader:
         try:
             if path.name == DOTENV_NAME:
                 return read_dotenv(path) or []
-            return read_toml(path, self.by_key) or []
+            return read_toml(path, self.by_key, trusted=False) or []
         except UnreadableSettings as error:
             self.notices.append(Notice(f"{path} {error} and is passed over"))
             return []
@@ -205,6 +208,7 @@ class _SettingsReader:
         self, setting: Setting | None, name: str, value: object, path: Path, ceilings: Settings
     ) -> None:
         """Take a value of a project's file, or note why not; the value is never shown."""
+        name = name[:_MAX_SHOWN_CHARACTERS]
         if setting is None:
             # A .env file belongs to other programs too: their names are nothing to look into.
             ours = path.name == FILE_NAME or name.startswith((PREFIX, *self.families))
@@ -241,7 +245,7 @@ def unknown_name_error(what: str, name: str, source: str, known: Iterable[str]) 
 
 
 def _invalid_value_error(setting: Setting, value: object, source: str) -> InvalidConfig:
-    shown = "its value" if setting.secret else f"{str(value)[:80]!r}"
+    shown = "its value" if setting.secret else f"{str(value)[:_MAX_SHOWN_CHARACTERS]!r}"
     return InvalidConfig(
         f"{setting.key} ({source}) cannot be {shown}: it must be {setting.allowed_values}",
         hint=_HINT,
@@ -295,20 +299,24 @@ def _is_same_file(path: Path, other: Path) -> bool:
         return False
 
 
-def read_toml(path: Path, keys: Collection[str]) -> list[tuple[str, object]] | None:
+def read_toml(
+    path: Path, keys: Collection[str], *, trusted: bool = True
+) -> list[tuple[str, object]] | None:
     """Return the file's values as dotted keys, None if there is no such file.
 
     A table whose dotted name is among `keys` stays one value. Raises UnreadableSettings.
     """
-    text = _read_text(path)
+    text = _read_text(path, _MAX_FILE_BYTES if trusted else _MAX_PROJECT_FILE_BYTES)
     if text is None:
         return None
+    # What tomllib makes of a key grows by the square of its dots.
+    if not trusted and any(line.count(".") > _MAX_LINE_DOTS for line in text.split("\n")):
+        raise UnreadableSettings(f"has a line of more than {_MAX_LINE_DOTS} dots")
     try:
-        document = tomllib.loads(text)
+        return list(_flatten(tomllib.loads(text), keys))
     except (ValueError, RecursionError) as error:
         found = re.search(r"\(at (?:line \d+, column \d+|end of document)\)", str(error))
         raise UnreadableSettings(f"is no TOML {found[0] if found else ''}".rstrip()) from None
-    return list(_flatten(document, keys))
 
 
 def read_dotenv(path: Path) -> list[tuple[str, str]] | None:
@@ -317,15 +325,15 @@ def read_dotenv(path: Path) -> list[tuple[str, str]] | None:
     Lines may start with `export`; values may be quoted; nothing is expanded. Lines of any
     other form are passed over. Raises UnreadableSettings.
     """
-    text = _read_text(path)
+    text = _read_text(path, _MAX_PROJECT_FILE_BYTES)
     if text is None:
         return None
     found = (_ASSIGNMENT.fullmatch(line.strip()) for line in text.splitlines())
     return [(match[1], _unquote(match[2])) for match in found if match]
 
 
-def _read_text(path: Path) -> str | None:
-    """Return the text of a regular file of at most 1 MiB; a FIFO or device is never waited for."""
+def _read_text(path: Path, most: int) -> str | None:
+    """Return the text of a regular file of at most `most` bytes; wait for no FIFO or device."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         descriptor = os.open(path, flags)
@@ -337,9 +345,9 @@ def _read_text(path: Path) -> str | None:
         os.close(descriptor)
         raise UnreadableSettings("is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        content = file.read(_MAX_FILE_BYTES + 1)
-    if len(content) > _MAX_FILE_BYTES:
-        raise UnreadableSettings("is larger than 1 MiB")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise UnreadableSettings(f"is larger than {most >> 10} KiB")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
