@@ -128,7 +128,7 @@ async def _complete(
 
 
 def _render(arguments: Mapping[str, str]) -> str:
-    if arguments["topic"] == "fault":
+    if arguments.get("depth") == "":
         raise RuntimeError("the password is swordfish")
     return f"Tell me about {arguments['topic']}."
 
@@ -166,7 +166,7 @@ PROBE = Toolset(
             "explain",
             "Explain",
             "Explains.",
-            (PromptArgument("topic", "What.", required=True),),
+            (PromptArgument("topic", "What.", required=True), PromptArgument("depth", "How far.")),
             _render,
         ),
     ),

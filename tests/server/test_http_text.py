@@ -104,3 +104,15 @@ def test_whatever_an_answer_repeats_it_can_be_sent(server: HttpServer, era: str)
     params = {"ref": {"type": HALF, "uri": HALF}, "argument": {HALF: 1}}
     answer = server.rpc("completion/complete", params, era=era)[1]
     assert (answer["id"], answer["error"]["code"]) == (1, -32602)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_prompt_repeats_no_text_without_end(server: HttpServer, era: str) -> None:
+    longest = "note_list " * 10_000
+    params = {"name": "explain", "arguments": {"topic": longest}}
+    message = server.rpc("prompts/get", params, era=era)[1]["result"]["messages"][0]
+    assert message["content"]["text"] == f"Tell me about {longest}."
+    params = {"name": "explain", "arguments": {"topic": f"{longest}."}}
+    error = server.rpc("prompts/get", params, era=era)[1]["error"]
+    assert error["code"] == -32602
+    assert "topic has more than 100,000 characters" in error["message"]

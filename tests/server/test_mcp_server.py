@@ -200,7 +200,7 @@ async def read_a_fault(client: Client) -> None:
 
 
 async def get_a_fault(client: Client) -> None:
-    await client.get_prompt("explain", {"topic": "fault"})
+    await client.get_prompt("explain", {"topic": "tides", "depth": ""})
 
 
 async def complete_a_fault(client: Client) -> None:

@@ -152,6 +152,7 @@ class PromptArgument:
 class Prompt:
     """A prompt the host may show; `render(arguments)` returns the user message's text.
 
+    The arguments are marks that stand for what is given: it puts them into the text as they are.
     `tools` are those it tells the model to call: without one of them it is not listed.
     """
 

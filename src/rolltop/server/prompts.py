@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from mcp import MCPError
@@ -20,7 +19,7 @@ from mcp_types import (
 from mcp_types import Prompt as ListedPrompt
 from mcp_types import PromptArgument as ListedArgument
 
-from rolltop.core.arguments import require_storable
+from rolltop.core.arguments import MAX_QUERY_CHARACTERS, require_storable
 from rolltop.core.context import AppContext
 from rolltop.core.tools import Prompt
 from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
@@ -69,17 +68,20 @@ class PromptHandlers:
                 message = f"The prompt {prompt.name} needs its argument {argument.name}"
                 raise MCPError(INVALID_PARAMS, message, {"hint": argument.description})
         for name, value in given.items():
+            if len(value) > MAX_QUERY_CHARACTERS:
+                most = f"{name} has more than {MAX_QUERY_CHARACTERS:,} characters"
+                raise MCPError(INVALID_PARAMS, most, {"hint": "Give the prompt less of it."})
             require_storable(value, name)
-        text = self._use_listed_names(prompt.render(given), given.values())
-        message = PromptMessage(role="user", content=TextContent(text=text))
+        message = PromptMessage(role="user", content=TextContent(text=self._render(prompt, given)))
         return GetPromptResult(description=prompt.description, messages=[message])
 
-    def _use_listed_names(self, text: str, given: Iterable[str]) -> str:
+    def _render(self, prompt: Prompt, given: Mapping[str, str]) -> str:
         """Return a prompt's text with listed names of tools; what was `given` stays as it is."""
-        named = (value for value in given if self._registry.use_listed_names(value) != value)
-        values = "|".join(map(re.escape, named))
-        parts = re.split(f"({values})", text) if values else [text]
+        # NUL, which no text that was given holds, tells them apart.
+        marked = {name: value and f"\0{name}\0" for name, value in given.items()}
+        parts = prompt.render(marked).split("\0")
         parts[::2] = [self._registry.use_listed_names(part) for part in parts[::2]]
+        parts[1::2] = [given[name] for name in parts[1::2]]
         return "".join(parts)
 
 
