@@ -366,6 +366,16 @@ def test_a_projects_roots_stay_inside_it(places: Places, root: str) -> None:
     assert len(settings.notices) == 1
 
 
+@pytest.mark.parametrize("line", ['docs = "missing"', 'docs = "a file"', 'both = "."'])
+def test_a_projects_root_that_can_be_none_is_passed_over(places: Places, line: str) -> None:
+    (places.project / "a file").touch()
+    places.project_file(f"[retrieval.roots]\n{line}\n")
+    settings = places.load()
+    assert settings["retrieval.roots"] == {}
+    (notice,) = settings.notices
+    assert "retrieval.roots is passed over" in notice.text
+
+
 def test_no_limit_counts_as_the_highest(places: Places) -> None:
     places.project_file("max_result_tokens = 0")
     assert places.load()["max_result_tokens"] == 20_000
@@ -411,6 +421,8 @@ def test_the_environment_file_of_a_project(places: Places) -> None:
 
 
 def test_our_own_names_outrank_the_seeds_in_a_projects_file_too(places: Places) -> None:
+    for name in ("ours", "seeds"):
+        (places.project / name).mkdir()
     places.project_file("ROLLTOP_RETRIEVAL_ROOTS_DOCS=ours\nDOCS_ROOT=seeds\n", ".env")
     assert places.load()["retrieval.roots"] == {"docs": (places.project / "ours").resolve()}
 

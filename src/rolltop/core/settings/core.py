@@ -208,6 +208,7 @@ _ROOTS: Final = (
         {},
         "The folders that may be searched and read, by name; docs and code come first.",
         entries=(("DOCS_ROOT", "docs"), ("CODE_ROOT", "code")),
+        reserved=("both",),  # stands for all of them
         untrusted="inside",
     ),
     Setting(

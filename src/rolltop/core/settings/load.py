@@ -8,6 +8,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -30,7 +31,8 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
 COMMAND_LINE: Final = "command line"
 _HINT: Final = "`rolltop config` lists every setting and what it may be."
 _PROJECT_FILE_RULE: Final = (
-    "a project's file may only set roots inside its directory, lower limits and choose toolsets"
+    "a project's file may only set roots (folders inside its directory), lower limits and choose "
+    "toolsets"
 )
 
 
@@ -270,12 +272,13 @@ def _limit_untrusted(setting: Setting, value: Any, ceiling: Any, directory: Path
         return value if _as_limit(setting, value) <= _as_limit(setting, ceiling) else None
     inside = directory.resolve()
     if setting.kind == "path":
-        return _path_inside(value, inside)
+        return _folder_inside(value, inside)
     if setting.kind == "paths":
-        real = [_path_inside(path, inside) for path in value]
+        real = [_folder_inside(path, inside) for path in value]
         return None if None in real else tuple(real)
-    entries = {name: _path_inside(path, inside) for name, path in value.items()}
-    return None if None in entries.values() else entries
+    entries = {name: _folder_inside(path, inside) for name, path in value.items()}
+    is_usable = None not in entries.values() and entries.keys().isdisjoint(setting.reserved)
+    return entries if is_usable else None
 
 
 def _as_limit(setting: Setting, value: float) -> float:
@@ -283,13 +286,17 @@ def _as_limit(setting: Setting, value: float) -> float:
     return math.inf if value == setting.unlimited else value
 
 
-def _path_inside(path: Path, directory: Path) -> Path | None:
-    """Return the real path, so that no later link can lead out; None if it is outside."""
-    try:
+def _folder_inside(path: Path, directory: Path) -> Path | None:
+    """Return the real path of a folder, so that no later link can lead out.
+
+    None if it is outside, or no folder that can be listed: there a root would stop the start.
+    """
+    with suppress(OSError, RuntimeError):  # RuntimeError: a loop of links
         real = path.resolve()
-    except (OSError, RuntimeError):  # a loop of links
-        return None
-    return real if real.is_relative_to(directory) else None
+        if real.is_relative_to(directory):
+            with os.scandir(real):
+                return real
+    return None
 
 
 def _is_same_file(path: Path, other: Path) -> bool:

@@ -66,13 +66,13 @@ class Setting:
 
     `default` may be a function of the other settings; `computed` then says in words what it
     gives. `environment` holds names besides ROLLTOP_ + the key in capitals; `entries` pairs
-    such a name with the one entry of a table it sets. `unlimited` is a value allowed beside
-    the bounds that means no limit. `unit` is what a bare number of a duration counts.
-    `untrusted` says what a file in the working directory may do with it: nothing, set it to
-    paths inside that directory, lower it, or set it freely. `family` is a prefix of variables
-    that are ours as well: those that name no setting are reported once and ignored, save those in
-    the environment that hold one of the words in `sensitive`, which stop the start. `synonyms` are
-    other spellings of choices, in lower case.
+    such a name with the one entry of a table it sets, and `reserved` names that no entry may have.
+    `unlimited` is a value allowed beside the bounds that means no limit. `unit` is what a bare
+    number of a duration counts. `untrusted` says what a file in the working directory may do with
+    it: nothing, set it to folders inside that directory, lower it, or set it freely. `family` is a
+    prefix of variables that are ours as well: those that name no setting are reported once and
+    ignored, save those in the environment that hold one of the words in `sensitive`, which stop the
+    start. `synonyms` are other spellings of choices, in lower case.
     """
 
     key: str
@@ -87,6 +87,7 @@ class Setting:
     untrusted: Literal["no", "inside", "down", "free"] = "no"
     computed: str = ""
     entries: tuple[tuple[str, str], ...] = ()
+    reserved: tuple[str, ...] = ()
     unlimited: int | None = None
     unit: DurationUnit = "s"
     family: str = ""

@@ -58,6 +58,21 @@ def test_no_root_may_have_the_name_that_stands_for_all(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [(".env", "DOCS_ROOT=docs/build\n"), ("rolltop.toml", '[retrieval.roots]\nboth = "."\n')],
+)
+def test_a_root_of_a_projects_file_that_cannot_serve_stops_no_start(
+    shell: Shell, name: str, text: str
+) -> None:
+    (shell.folder / "x.md").write_text("here\n")
+    (shell.folder / name).write_text(text)
+    ended = shell("call", "repo_open_file", "path=x.md")
+    assert ended.code == 0
+    assert json.loads(ended.out)["result"]["repo"] == "code"
+    assert "is passed over" in ended.err
+
+
+@pytest.mark.parametrize(
     "given", ["{top}/a/../tree/", "~/tree", "../home/tree", "../home/./tree//"]
 )
 def test_a_root_may_be_given_in_any_way(shell: Shell, given: str) -> None:
