@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rolltop.core.dispatch import dispatch
 from rolltop.toolsets.notes.clients import http_client
 from tests.desks import call_tool, make_desk
+from tests.forks import PATIENCE
 from tests.toolsets.notes.sync.conftest import settings_of
 from tests.toolsets.notes.sync.device import EMAIL, lose_the_next_write
 from tests.toolsets.notes.sync.test_client import SkippingLoop
@@ -110,6 +112,37 @@ def test_stats_tell_of_the_sync_and_reset_reads_everything_again(
     assert call("note_get", id="n")["local_version"] == 2
     simperium.faults.add("status", None, times=9, status=500)
     assert call("note_manage", action="sync")["error"]["code"] == "BACKEND_UNAVAILABLE"
+
+
+def test_of_two_syncs_at_once_the_second_leaves_it_to_the_first(
+    database: Database,
+    default: Principal,
+    served: Served,
+    server: Bucket,
+    simperium: Simperium,
+) -> None:
+    desk = make_desk(database, settings=settings_of(served))
+    asked, go_on = threading.Event(), threading.Event()
+    answer = simperium.answer
+
+    def answering(request: Any) -> Any:
+        if "/index" in request.target and not asked.is_set():
+            asked.set()
+            assert go_on.wait(PATIENCE)
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # from here on
+
+    async def sync_twice() -> list[Answer]:
+        first = asyncio.create_task(dispatch(desk, "note_manage", default, {"action": "sync"}))
+        assert await asyncio.to_thread(asked.wait, PATIENCE)
+        second = await dispatch(desk, "note_manage", default, {"action": "sync"})
+        go_on.set()
+        return [await first, second]
+
+    first, second = (answer.structured for answer in asyncio.run(sync_twice()))
+    assert (first["status"], first["pulled"]) == ("idle", len(server.live()))
+    assert (second["status"], second["pulled"]) == ("syncing", 0)
 
 
 @pytest.mark.parametrize("is_noticed", [True, False])

@@ -76,7 +76,7 @@ class SyncCounts:
 
 @dataclass(frozen=True)
 class SyncOutcome:
-    """What a sync did; `status` is idle, syncing (by another process), error or needs_accept."""
+    """What a sync did; `status` is idle, syncing (elsewhere), error or needs_accept."""
 
     counts: SyncCounts
     status: str
@@ -183,6 +183,7 @@ class SyncService:
         self._app: Final = app
         self._tokens: Final[dict[str, str]] = {}
         self._tokens_lock: Final = threading.Lock()
+        self._under_way: Final[set[tuple[str, str]]] = set()  # users' accounts
         self._has_synced = False
 
     @asynccontextmanager
@@ -229,7 +230,14 @@ class SyncService:
         report: ProgressCallback = ignore_progress,
     ) -> SyncOutcome:
         """Sync once, as `run_sync` does; the next one is due as the settings say."""
-        return await run_sync(connection, self._interval, accept=accept, report=report)
+        account = (connection.principal.user_id, connection.account)
+        if account in self._under_way:  # its lease keeps other processes away, not this one
+            return SyncOutcome(SyncCounts(), "syncing")
+        self._under_way.add(account)
+        try:
+            return await run_sync(connection, self._interval, accept=accept, report=report)
+        finally:
+            self._under_way.remove(account)
 
     async def write_note(
         self,
