@@ -60,6 +60,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
         ("LOCALHOST:8765", 200),
         ("localhost.", 200),
         ("[::1]:8765", 200),
+        ("[::ffff:127.0.0.1]:8765", 200),
+        ("[::ffff:192.168.1.5]", 421),
         ("desk.example.org", 200),
         ("Desk.Example.Org:443", 200),
         ("proxy.example.org:8443", 200),

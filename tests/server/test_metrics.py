@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from rolltop.server.metrics import Metrics
+from tests.server.apps import make_app
 from tests.server.processes import HttpServer
 
 if TYPE_CHECKING:
@@ -103,6 +105,24 @@ def test_without_a_token_of_its_own_it_is_read_on_this_machine_only(
     with HttpServer(tmp_path, http__allowed_hosts="desk.example.org") as server:
         named = {"Host": "desk.example.org"}
         assert server.ask("GET", "/metrics", headers=named)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("127.0.0.1", None),
+        ("::1", None),
+        ("::ffff:127.0.0.1", None),  # of a socket for both kinds of addresses
+        ("::ffff:203.0.113.7", 403),
+        ("203.0.113.7", 403),
+    ],
+)
+def test_this_machine_is_known_by_each_form_of_its_address(
+    tmp_path: Path, address: str, status: int | None
+) -> None:
+    scope = {"type": "http", "headers": [(b"host", b"localhost")], "client": (address, 40_000)}
+    refusal = Metrics(make_app(tmp_path)).check_reader(scope)
+    assert (refusal and refusal.status) == status
 
 
 def test_its_token_is_not_that_of_calls(tmp_path: Path) -> None:

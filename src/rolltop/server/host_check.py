@@ -86,8 +86,7 @@ class HostCheck:
         """Whether probes are expected at, or from, this end of a connection."""
         if end is None or end[1] is None:  # a Unix socket
             return True
-        address = ipaddress.ip_address(end[0].partition("%")[0])
-        address = getattr(address, "ipv4_mapped", None) or address
+        address = _read_address(end[0].partition("%")[0])
         return address.is_loopback or any(address in network for network in self._probe_networks)
 
     def _is_own(self, authority: str) -> bool:
@@ -177,6 +176,12 @@ def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return _read_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address; one of IPv4 that an IPv6 socket gives is that. Raises ValueError."""
+    address = ipaddress.ip_address(text)
+    return getattr(address, "ipv4_mapped", None) or address
