@@ -290,6 +290,29 @@ def test_after_a_write_that_the_disk_refused_nothing_is_acknowledged(
     assert {"after@x", "kept@x"} <= set(database.read_sync(SYSTEM, emails))
 
 
+BACK_UP_WITHOUT_ROOM = """
+import pathlib, resource, sys
+from rolltop.core.accounts import add_user
+from rolltop.core.db import SYSTEM, Database
+from rolltop.core.errors import Unavailable
+database = Database(sys.argv[1])
+database.write_sync(SYSTEM, add_user, "kept@x")
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, -1))
+try:
+    database.backup(pathlib.Path(sys.argv[2]))
+except Unavailable as failure:
+    print(failure.message, failure.hint)
+"""
+
+
+def test_a_backup_that_has_no_room_names_the_copy(sqlite_url: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    said = Forked(["-c", BACK_UP_WITHOUT_ROOM, sqlite_url, str(copy)]).output()
+    assert said.startswith(f"The copy {copy} cannot be made: ")
+    assert "room" in said
+    assert not list(tmp_path.glob("copy.db*"))
+
+
 def test_a_store_whose_name_the_disk_did_not_keep_is_not_opened(
     sqlite_url: str, make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ from time import time_ns
 from typing import TYPE_CHECKING
 
 from rolltop.core.db.file_lock import hold_directory_lock
+from rolltop.core.db.sqlite import library
+from rolltop.core.errors import Unavailable
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,7 +26,7 @@ def backup_store(driver: Driver, source: Path, target: Path) -> None:
 
     An existing `target` is replaced; the copy of an encrypted store opens with the same key. Only
     the driver reads the store: opening its file in any other way drops this process's locks on
-    it. Raises the driver's errors and OSError.
+    it. Raises the driver's errors, OSError and, where the copy cannot be made, Unavailable.
     """
     with closing(driver.connect(source)) as reading:
         backup_connection(driver, reading, target)
@@ -33,8 +35,14 @@ def backup_store(driver: Driver, source: Path, target: Path) -> None:
 def backup_connection(driver: Driver, reading: sqlite3.Connection, target: Path) -> None:
     """Write what a connection of the driver's reads to `target`, as `backup_store` does."""
     with unfinished_file(target) as partial, closing(driver.connect(partial)) as writing:
-        reading.backup(writing)
-        writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+        try:
+            reading.backup(writing)
+            writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
+        except library.OperationalError as error:  # of a copy it has no code
+            raise Unavailable(
+                f"The copy {target} cannot be made: {error}.",
+                hint="See that there is room for it, and that its disk is in order.",
+            ) from error
 
 
 @contextmanager
