@@ -136,6 +136,31 @@ def test_a_projects_files_are_not_trusted(shell: Shell) -> None:
         assert sum(f" {name} is" in line for line in lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".env", "SCRATCH_NOTEBOOK_MAX_SCRATCHPADS=1\n"),
+        ("rolltop.toml", "scratch.max_scratchpads = 1\n"),
+    ],
+)
+def test_a_projects_limit_of_pads_refuses_more_and_removes_none(
+    shell: Shell, name: str, text: str
+) -> None:
+    made = [shell("call", "scratch_create", f"title={title}") for title in ("one", "two", "gone")]
+    gone = json.loads(made[-1].out)["scratchpad"]["scratch_id"]
+    shell("call", "scratch_delete", f"scratch_id={gone}")
+    (shell.folder / name).write_text(text)
+    for call in (("scratch_create", "title=four"), ("scratch_restore", f"scratch_id={gone}")):
+        refused = shell("call", *call)
+        error = json.loads(refused.out or refused.err)["error"]
+        assert (refused.code, error["code"]) == (1, "CAPACITY_LIMIT_REACHED")
+        assert "There are 2 scratchpads, and the limit is 1" in error["message"]
+    left = json.loads(shell("call", "scratch_list").out)["scratchpads"]
+    assert sorted(pad["title"] for pad in left) == ["one", "two"]
+    shell.set("ROLLTOP_SCRATCH_MAX_SCRATCHPADS", "2")  # the user's own limit evicts as before
+    assert "evicted_scratchpads" in shell("call", "scratch_create", "title=five").out
+
+
 def test_a_name_of_ours_that_is_no_setting_is_told_of_wherever_it_stands(shell: Shell) -> None:
     (shell.folder / ".env").write_text("ROLLTOP_BOGUS=1\nSCRATCH_NOTEBOOK_BOGUS=2\nAWS_KEY=x\n")
     said = shell("tools").err

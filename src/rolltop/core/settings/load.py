@@ -85,12 +85,18 @@ class _SettingsReader:
         self.values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
         self.lowered: set[str] = set()
+        self.from_project: set[str] = set()
         self.notices: list[Notice] = []
 
     def settings(self) -> Settings:
         """Return the outcome."""
         return Settings(
-            self.by_key.values(), self.values, self.sources, tuple(self.notices), self.lowered
+            self.by_key.values(),
+            self.values,
+            self.sources,
+            tuple(self.notices),
+            self.lowered,
+            self.from_project,
         )
 
     def read_trusted_file(self, path: Path, *, required: bool = False) -> None:
@@ -195,6 +201,7 @@ class _SettingsReader:
         self.values[setting.key] = value
         self.sources[setting.key] = source
         self.lowered.discard(setting.key)
+        self.from_project.discard(setting.key)
 
     def _set_text(self, setting: Setting, entry: str | None, text: str, source: str) -> None:
         try:
@@ -234,6 +241,7 @@ class _SettingsReader:
             self.notices.append(Notice(f"{path}: {name} is passed over: {_PROJECT_FILE_RULE}"))
         else:
             self._set_value(setting, kept, str(path))
+            self.from_project.add(setting.key)
             if setting.untrusted == "down" and ceilings.source(setting.key) == DEFAULT_SOURCE:
                 self.lowered.add(setting.key)
 

@@ -125,7 +125,8 @@ TOOLSET: Final = Toolset(
             "text",
             "discard",
             "What happens at max_scratchpads: the least recent pad goes to the trash (discard), "
-            "creation is refused (fail), or idle pads also go before (preempt).",
+            "creation is refused (fail), or idle pads also go before (preempt). Where a project's "
+            "file sets max_scratchpads, creation is refused.",
             choices=("discard", "fail", "preempt"),
             environment=(f"{_SETTING_PREFIX}EVICTION_POLICY",),
         ),

@@ -430,15 +430,16 @@ def _make_room(tx: Tx, limits: PadLimits, reads: Mapping[str, datetime]) -> list
     The tenant is locked; `reads` are accesses that are not stored yet.
     """
     evicted: list[str] = []
-    while limits.pads and (surplus := pad_rows.count_pads(tx) + 1 - limits.pads) > 0:
+    while limits.pads and (count := pad_rows.count_pads(tx)) >= limits.pads:
         if limits.policy == "fail":
             raise capacity_error(
-                f"There are {limits.pads} scratchpads, and no more are allowed",
-                "scratch_delete pads that are done with; scratch_list shows them.",
+                f"There are {count} scratchpads, and the limit is {limits.pads}",
+                "`rolltop config` shows where scratch.max_scratchpads is set, to raise it; or "
+                "scratch_delete pads that are done with, which scratch_list shows.",
             )
         pad_rows.update_access_times(tx, reads)
         # One that was written while this waited for it is no longer among the oldest.
-        oldest = pad_rows.least_recently_used(tx, surplus)
+        oldest = pad_rows.least_recently_used(tx, count + 1 - limits.pads)
         evicted += [one.scratch_id for one in oldest if delete_pad(tx, one.scratch_id, one.version)]
     return evicted
 

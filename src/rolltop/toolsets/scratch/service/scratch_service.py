@@ -73,11 +73,13 @@ class ScratchService:
         except InvalidArgument as refused:
             hint = "Set scratch.default_namespace to 1 to 200 characters and start again."
             raise RolltopError(refused.message, code="CONFIG_ERROR", hint=hint) from None
+        # A file that nobody trusts may keep pads from being made, but removes none.
+        is_untrusted = "scratch.max_scratchpads" in settings.from_project
         return PadLimits(
             pads=settings["scratch.max_scratchpads"],
             cells=settings["scratch.max_cells_per_pad"],
             cell_bytes=settings["scratch.max_cell_bytes"],
-            policy=settings["scratch.eviction_policy"],
+            policy="fail" if is_untrusted else settings["scratch.eviction_policy"],
             namespace=namespace,
         )
 
