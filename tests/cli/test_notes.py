@@ -120,6 +120,37 @@ def test_each_user_logs_in_to_an_account_of_their_own(
     assert json.loads(shell("call", "note_list").out)["total_items"] == 0
 
 
+def test_a_login_goes_with_the_user_or_the_workspace_that_made_it(
+    shell: Shell, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = ("--user", "grace@example.org")
+    shell("user", "add", user[1])
+    shell("workspace", "create", "harbour", "--owner", user[1])
+    for whose in ((), user, (*user, "--workspace", "harbour")):
+        log_in(shell, served, monkeypatch, *whose)
+    file = shell.data / FILE_NAME
+    tokens = list(json.loads(file.read_text()).items())
+    assert len(tokens) == 3
+    deleted = shell("workspace", "delete", "harbour", "--yes")
+    assert (deleted.code, "note accounts (1)" in deleted.out) == (0, True)
+    assert json.loads(file.read_text()) == dict(tokens[:2])
+    assert shell("user", "delete", user[1], "--yes").code == 0
+    assert json.loads(file.read_text()) == dict(tokens[:1])
+    assert shell("notes", "sync").code == 0
+
+
+def test_a_login_that_cannot_be_removed_is_told_where_it_lies(
+    shell: Shell, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = ("--user", "grace@example.org")
+    shell("user", "add", user[1])
+    log_in(shell, served, monkeypatch, *user)
+    (shell.data / FILE_NAME).write_text("{damaged")
+    deleted = shell("user", "delete", user[1], "--yes")
+    assert (deleted.code, deleted.out.startswith("Deleted grace")) == (1, True)
+    assert str(shell.data / FILE_NAME) in deleted.err
+
+
 def test_local_notes_go_up_only_when_that_was_said(
     shell: Shell, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

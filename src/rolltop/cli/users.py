@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from rolltop.cli import options
-from rolltop.cli.lazy_modules import accounts, audit, db, encryption
+from rolltop.cli.lazy_modules import accounts, audit, db, encryption, notebooks, sync
 from rolltop.core.errors import NotFound, RolltopError
 
 if TYPE_CHECKING:
@@ -123,14 +123,31 @@ def _delete(database: Database, arguments: Namespace) -> int:
     user = database.read_sync(db.SYSTEM, require_user, arguments.email)
     if not confirm(user.email, "all that is kept for this user", sure=arguments.yes):
         return 1
-
-    def delete(tx: Tx) -> Mapping[str, int]:
-        record(tx, arguments, user.email)
-        return accounts.delete_user(tx, user.id)
-
-    counts = database.write_sync(db.SYSTEM, delete)
-    options.print_line(f"Deleted {user.email}{describe_rows(counts)}.")
+    delete_owner(database, arguments, user.id, user.email, accounts.delete_user)
     return 0
+
+
+def delete_owner(
+    database: Database,
+    arguments: Namespace,
+    owner_id: str,
+    name: str,
+    delete: Callable[[Tx, str], Mapping[str, int]],
+) -> None:
+    """Delete a user or a workspace, and then the tokens of its Simplenote accounts.
+
+    Raises Unavailable: a token may be left; the message says where.
+    """
+
+    def work(tx: Tx) -> tuple[Mapping[str, int], list[str]]:
+        record(tx, arguments, name)
+        connected = notebooks.list_accounts(tx, owner_id)
+        return delete(tx, owner_id), connected
+
+    counts, connected = database.write_sync(db.SYSTEM, work)
+    options.print_line(f"Deleted {name}{_describe_rows(counts)}.")
+    if connected:
+        sync.delete_tokens(options.read_settings(arguments), owner_id, connected)
 
 
 def confirm(name: str, contents: str, *, sure: bool) -> bool:
@@ -150,7 +167,7 @@ def confirm(name: str, contents: str, *, sure: bool) -> bool:
     return agreed
 
 
-def describe_rows(counts: Mapping[str, int]) -> str:
+def _describe_rows(counts: Mapping[str, int]) -> str:
     """Return what went with a user, by table: ` with notes (3)`; nothing for none."""
     owned = [f"{name.replace('_', ' ')} ({count})" for name, count in counts.items() if count]
     return f" with {', '.join(owned)}" if owned else ""

@@ -8,7 +8,7 @@ from rolltop.cli import options
 from rolltop.cli.lazy_modules import accounts, db, workspaces
 from rolltop.cli.users import (
     confirm,
-    describe_rows,
+    delete_owner,
     format_time,
     open_store,
     record,
@@ -18,7 +18,6 @@ from rolltop.core.principal import EDITOR, ROLES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
 
     from rolltop.core.db import Database, Tx
     from rolltop.core.workspaces import Workspace
@@ -84,11 +83,5 @@ def _delete(database: Database, arguments: Namespace) -> int:
     space: Workspace = database.read_sync(db.SYSTEM, workspaces.find_workspace, arguments.name)
     if not confirm(f"the workspace {space.name}", "all that is kept in it", sure=arguments.yes):
         return 1
-
-    def delete(tx: Tx) -> Mapping[str, int]:
-        record(tx, arguments, space.name)
-        return accounts.delete_owner(tx, space.id)
-
-    counts = database.write_sync(db.SYSTEM, delete)
-    options.print_line(f"Deleted {space.name}{describe_rows(counts)}.")
+    delete_owner(database, arguments, space.id, space.name, accounts.delete_owner)
     return 0

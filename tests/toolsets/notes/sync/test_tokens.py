@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from typing import TYPE_CHECKING
 
@@ -80,3 +81,21 @@ def test_a_file_that_is_damaged_is_told_and_left(ring: Ring, tmp_path: Path) -> 
         TokenStore(tmp_path).save("ada", "t1")
     assert str(file) in raised.value.message
     assert file.read_text() == "{broken"
+
+
+def test_a_token_that_is_deleted_is_gone_from_the_keyring_and_the_file(
+    ring: Ring, tmp_path: Path
+) -> None:
+    tokens = TokenStore(tmp_path)
+    for name in ("ada", "bob"):
+        tokens.save(name, "t1")
+    ring.is_locked = True
+    for name in ("ada", "bob", "eve"):
+        tokens.save(name, "t2")
+    with pytest.raises(Unavailable, match="keyring may still hold ada"):
+        tokens.delete(["ada"])
+    assert list(json.loads((tmp_path / FILE_NAME).read_text())) == ["bob", "eve"]
+    ring.is_locked = False
+    tokens.delete(["ada", "bob"])
+    assert [tokens.get(name) for name in ("ada", "bob", "eve")] == [None, None, "t2"]
+    tokens.delete(["ada"])

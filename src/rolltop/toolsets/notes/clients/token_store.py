@@ -11,7 +11,10 @@ from rolltop.core.errors import Unavailable
 from rolltop.core.lazy_imports import lazy
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import keyring
+    import keyring.errors
 else:
     keyring = lazy("keyring")
 
@@ -32,14 +35,25 @@ class TokenStore:
     def save(self, name: str, token: str) -> str:
         """Store a token and return where, in words. Raises Unavailable."""
         if _write_keyring(name, token):
-            self._remove(name)  # an older one must not outlive the newer
+            self._remove({name})  # an older one must not outlive the newer
             return "in the system's keyring"
         self._write({**self._read(), name: token})
         return f"in {self._file}, which only you can read"
 
-    def _remove(self, name: str) -> None:
-        kept = self._read()
-        if kept.pop(name, None) is not None:
+    def delete(self, names: Collection[str]) -> None:
+        """Delete tokens wherever they are. Raises Unavailable: some may be left, and where."""
+        left = [name for name in names if not _delete_from_keyring(name)]
+        self._remove(names)
+        if left:
+            raise Unavailable(
+                f"The system's keyring may still hold {', '.join(left)}.",
+                hint=f"Unlock it and delete these entries of {_SERVICE} there.",
+            )
+
+    def _remove(self, names: Collection[str]) -> None:
+        before = self._read()
+        kept = {name: token for name, token in before.items() if name not in names}
+        if kept != before:
             self._write(kept)
 
     def _read(self) -> dict[str, str]:
@@ -81,3 +95,15 @@ def _write_keyring(name: str, token: str) -> bool:
         return keyring.get_password(_SERVICE, name) == token
     except Exception:  # noqa: BLE001  # as above
         return False
+
+
+def _delete_from_keyring(name: str) -> bool:
+    """Delete a token; False if the keyring may still have it."""
+    try:
+        if keyring.get_password(_SERVICE, name) is not None:
+            keyring.delete_password(_SERVICE, name)
+    except ImportError:
+        return True  # it is an extra
+    except Exception as error:  # noqa: BLE001  # as above
+        return isinstance(error, keyring.errors.NoKeyringError)
+    return True

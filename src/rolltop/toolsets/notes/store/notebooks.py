@@ -484,6 +484,11 @@ def activate_account(tx: Tx, email: str, *, with_local: bool) -> int:
     return Notebook(tx, key).adopt_local_notes() if with_local else 0
 
 
+def list_accounts(tx: Tx, owner_id: str) -> list[str]:
+    """List the accounts of a backend that a user or a workspace has had."""
+    return [*tx.execute(select(_a.account).where(_a.user_id == owner_id)).scalars()]
+
+
 def list_users(tx: Tx, settings: Settings) -> list[str]:
     """List the ids of all users who work with an account of a backend."""
     found = set(tx.execute(select(_a.user_id).where(_a.is_active.is_(True))).scalars())

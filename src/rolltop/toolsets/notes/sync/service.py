@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -194,7 +194,7 @@ class SyncService:
         app, settings = self._app, self._app.settings
         if await app.database.read(principal, notebooks.get_account, account.account) is None:
             await app.database.write(principal, notebooks.ensure_account, account)
-        name = _token_name(principal, account.account)
+        name = _token_name(principal.user_id, account.account)
         credentials = await asyncio.to_thread(self._credentials, name, account)
 
         def notify(note_id: str) -> None:
@@ -281,7 +281,7 @@ class SyncService:
         endpoints = SimplenoteEndpoints.from_settings(settings)
         async with self._http_client() as client:
             token = await simperium.exchange_code(endpoints, email, code, client)
-        name = _token_name(principal, notebooks.account_key(email))
+        name = _token_name(principal.user_id, notebooks.account_key(email))
         location = await asyncio.to_thread(TokenStore(settings["data_dir"]).save, name, token)
         self._forget_tokens()
         adopted = await self._app.database.write(
@@ -397,8 +397,14 @@ def _is_comparison_due(notebook: Notebook) -> bool:
     return at is None or not at <= now < at + _COMPARISON_INTERVAL_SECONDS
 
 
-def _token_name(principal: Principal, account: str) -> str:
-    return f"{principal.user_id}/{account}"
+def delete_tokens(settings: Settings, owner_id: str, accounts: Iterable[str]) -> None:
+    """Delete the tokens of logins to the accounts. Raises Unavailable: some may be left."""
+    names = {_token_name(owner_id, account) for account in accounts}
+    TokenStore(settings["data_dir"]).delete(names)
+
+
+def _token_name(owner_id: str, account: str) -> str:
+    return f"{owner_id}/{account}"
 
 
 def _find_due_account(
