@@ -109,8 +109,41 @@ def test_another_programs_front_matter_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("front", "heading", "stays"),
+    [
+        ("title: Trip to Paris\ntags: [travel]\naliases: []\n", "# Trip to Paris\n\n", False),
+        ("title: Trip to Paris\nauthor: Ada\n", "# Trip to Paris\n\n", True),
+        ("title: We left at dawn.\ntags: travel\n", "", False),
+        ("title: 1984\n", "", True),
+        ("tags: [travel]\nTODO: call Ada\n", "", True),
+        ("id: 202001021200\n", "", True),
+        ("date: the third of May\n", "", True),
+        ("trash: maybe\n", "", True),
+        ("tags:\nid:\n", "", False),
+    ],
+)
+def test_what_a_note_has_no_field_for_stays_in_its_text(
+    front: str, heading: str, *, stays: bool
+) -> None:
+    block, body = f"---\r\n{front}---\n", "We left at dawn.\n"
+    note = parse_markdown(f"\ufeff{block}{body}".encode(), "a.md", 0.0)
+    assert note.content.text == heading + block * stays + body
+    assert note.content.tags == (("travel",) if "travel" in front else ())
+    again = parse_markdown(render_markdown(note), "b.md", 0.0)
+    assert again.content == note.content
+
+
+@pytest.mark.parametrize(
     "section",
-    ["# Title\n", "# Chapter: 1\n", "- milk\n- bread\n", "Two words\n", "7\n", "\n# a\n\n"],
+    [
+        "# Title\n",
+        "# Chapter: 1\n",
+        "- milk\n- bread\n",
+        "Two words\n",
+        "7\n",
+        "\n# a\n\n",
+        "Agenda: x\nb:\n",
+    ],
 )
 def test_a_section_between_rules_is_part_of_the_note(section: str) -> None:
     for text in (f"---\n{section}---\nBody\n", f"---\n{section}---"):
@@ -127,6 +160,7 @@ def test_a_section_between_rules_is_part_of_the_note(section: str) -> None:
         b"a\x00b",
         b"---\ntags: [a\n---\n",
         b"---\ntags: {a: b}\n---\n",
+        b'---\ntitle: "\\0"\n---\n',
         b"---\nextra: {a: .nan}\n---\n",
         b"---\ntags: [0x" + b"f" * 5_000 + b"]\n---\n",
     ],

@@ -7,10 +7,11 @@ of its own, in JSON.
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final, cast
 
 from rolltop.core.arguments import require_storable
@@ -37,6 +38,16 @@ _FLAGS: Final = ("markdown", "pinned")
 _PUBLISHED_URL: Final = "http://simp.ly/publish/"
 _CREATED: Final = ("created", "date", "created_at")
 _MODIFIED: Final = ("modified", "updated", "updated_at", "modified_at")
+_TIMES: Final = (*_CREATED, *_MODIFIED)
+_FIELD_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "id": str,
+    "title": str,
+    "trash": bool,
+    "extra": dict,
+    **dict.fromkeys(("tags", "system_tags"), object),
+    **dict.fromkeys(_TIMES, (int, float, date)),
+}
+_NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
 
 
 @dataclass(frozen=True)
@@ -247,7 +258,7 @@ def parse_markdown(data: bytes, name: str, file_modified: float) -> PortableNote
         raise UnreadableNoteFile(f"The front matter of {name} is not YAML") from None
     modified = _front_matter_time(front, _MODIFIED, _parse_timestamp(file_modified, 0.0))
     content = Content(
-        text=text,
+        text=require_storable(_keep_other_fields(front, whole, text), f"title of {name}"),
         tags=_parse_texts(front.get("tags"), f"tags of {name}"),
         trash=front.get("trash") is True,
         modified=modified,
@@ -364,6 +375,34 @@ def _parse_entry(given: object, name: str, *, trash: bool) -> PortableNote:
 
 def _flag_tags(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(flag for flag in _FLAGS if entry.get(flag) is True)
+
+
+def _keep_other_fields(front: Mapping[str, Any], whole: str, text: str) -> str:
+    """Add to a text what its front matter holds and a note has no field for.
+
+    A title becomes the first line unless it is that; of other fields the whole stands above the
+    text, as in the file, and what holds no field of a note is no front matter.
+    """
+    if front and not any(key in _FIELD_TYPES for key in front):
+        return whole
+    if not all(_is_known(key, value) for key, value in front.items()):
+        text = whole.removeprefix("\ufeff")
+    given = front.get("title")
+    title = " ".join(given.split()) if isinstance(given, str) else ""
+    if title and text.lstrip().partition("\n")[0].lstrip("#").strip() != title:
+        return f"# {title}\n\n{text}"
+    return text
+
+
+def _is_known(key: str, value: object) -> bool:
+    """Whether a note keeps this field of front matter, or there is nothing to keep."""
+    if value in _NOTHING:
+        return True
+    if key == "id":
+        return _parse_id(value) is not None
+    if key in _TIMES and isinstance(value, str):
+        return _parse_timestamp(value, math.inf) < math.inf
+    return isinstance(value, _FIELD_TYPES.get(key, ()))
 
 
 def _front_matter_time(front: Mapping[str, Any], names: tuple[str, ...], default: float) -> float:
