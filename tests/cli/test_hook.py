@@ -118,3 +118,14 @@ def test_files_are_told_of_beside_what_is_on_the_desk(shell: Shell, event: str) 
     said = shell("hook", event).out
     assert ("code/read.md" in said) == (event == "session-start")
     assert said
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_desk_that_is_not_offered_says_nothing(shell: Shell, event: str) -> None:
+    shell("call", "add_task", "title=Paint the fence")
+    for name, value in (("TOOLSETS", "tasks"), ("EXCLUDE_TOOLS", "desk_resume")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(f"ROLLTOP_{name}", value)
+            outcome = shell("hook", event)
+        assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert "Paint the fence" in shell("hook", event).out

@@ -66,10 +66,10 @@ def _is_about_the_desk(resumed: Mapping[str, Any]) -> bool:
 
 
 def _resume(arguments: Namespace) -> Answer | None:
-    """Return the answer of desk_resume; None where there is no store yet."""
+    """Return the answer of desk_resume; None without a store, or where that is not offered."""
     (client,) = (one for one in client_configs.clients() if one.name == arguments.client)
     with local_context.open_context(_read_settings(arguments, client)) as context:
-        if not context.database.exists():
+        if not context.database.exists() or not context.registry.has_tools(["desk_resume"]):
             return None
         tool = context.registry.find("desk_resume", Principal.for_user(""))
         return local_context.call_tool(context, tool, {}, ignore_progress, actor=client.actor)
