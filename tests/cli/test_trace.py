@@ -96,6 +96,7 @@ def test_the_persons_own_store_user_roots_and_account_are_left_alone(
     for name, value in {
         "DATABASE_URL": f"sqlite:///{shell.data / 'desk.db'}",
         "ROLLTOP_USER": "ada@example.org",
+        "ROLLTOP_WORKSPACE": "harbour",
         "CODE_ROOT": str(tmp_path / "mine"),
         "SIMPLENOTE_USERNAME": "ada@example.org",
         "SIMPLENOTE_PASSWORD": "secret",

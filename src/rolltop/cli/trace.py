@@ -37,6 +37,7 @@ _FORMS: Final[Mapping[str, Mapping[str, type]]] = {
 """Each kind of line by the field that tells it, with its fields; each may say what it is about."""
 _CREDENTIALS: Final = (
     "user",
+    "workspace",
     *(f"notes.simplenote.{name}" for name in ("username", "password", "token")),
 )
 _REFERENCE: Final = re.compile(r"\$\{(\w+(?:\.\w+)*)\}")
