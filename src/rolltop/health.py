@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rolltop.core import pagination
-from rolltop.core.errors import RolltopError, Unavailable
+from rolltop.core.errors import InvalidConfig, RolltopError, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import Principal
-from rolltop.core.settings import DEFAULT_SOURCE
+from rolltop.core.settings import DEFAULT_SOURCE, Settings
 
 if TYPE_CHECKING:
     from rolltop.core import accounts, db
     from rolltop.core.context import AppContext
-    from rolltop.core.db import revisions, row_security, sqlite
+    from rolltop.core.db import Database, revisions, row_security, sqlite
     from rolltop.core.journal import history
-    from rolltop.toolsets.notes.store import notebooks
     from rolltop.toolsets.notes.sync import service as sync
 else:
     accounts = lazy("rolltop.core.accounts")
@@ -27,7 +26,6 @@ else:
     revisions = lazy("rolltop.core.db.revisions")
     row_security = lazy("rolltop.core.db.row_security")
     history = lazy("rolltop.core.journal.history")
-    notebooks = lazy("rolltop.toolsets.notes.store.notebooks")
     sync = lazy("rolltop.toolsets.notes.sync.service")
 
 CheckStatus = Literal["ok", "note", "wrong"]
@@ -148,21 +146,21 @@ def _check_engine() -> DoctorResult:
 
 
 def _check_account(app: AppContext) -> Iterator[DoctorResult]:
-    """Look the user up that calls without a token belong to."""
-    email = app.settings["user"]
+    """Look up whose the calls without a token are: the user, and the workspace that is shared."""
+    named = _named_user(app.settings)
+    wanted = named[0] or accounts.DEFAULT_EMAIL
     if not app.database.exists():
-        if email:
+        if any(named):
             yield DoctorResult(
-                "wrong", "account", f"nobody knows {email} yet", f"`rolltop user add {email}`"
+                "wrong", "account", f"nobody knows {wanted} yet", f"`rolltop user add {wanted}`"
             )
         return
-    wanted = email or accounts.DEFAULT_EMAIL
-    found = app.database.read_sync(db.SYSTEM, accounts.find_user_by_email, wanted)
-    if found is None and email:
-        yield DoctorResult(
-            "wrong", "account", f"the store knows no {email}", f"`rolltop user add {email}`"
-        )
+    if any(named):
+        _user_id, shared = app.database.read_sync(db.SYSTEM, accounts.require_local_user, *named)
+        said = f"{wanted} in {shared.name}, as {shared.role}" if shared else wanted
+        yield DoctorResult("ok", "account", said)
     else:
+        found = app.database.read_sync(db.SYSTEM, accounts.find_user_by_email, wanted)
         yield DoctorResult("ok", "account", wanted + ("" if found else ", made on first use"))
     if app.database.read_sync(db.SYSTEM, accounts.has_valid_token):
         yield DoctorResult("ok", "tokens", "there are some, so callers over HTTP need one")
@@ -177,10 +175,10 @@ def _check_project(app: AppContext) -> Iterator[DoctorResult]:
 
 def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
     """Look how the notes of the local user and their sync are doing."""
-    user_id = _find_local_user(app)
-    if user_id is None:
+    principal = _find_local_user(app)
+    if principal is None:
         return
-    state = app.database.read_sync(Principal.for_user(user_id), sync.read_status, app.settings)
+    state = app.database.read_sync(principal, sync.read_status, app.settings)
     account, error = state.account, state.record.error
     if not account.username:
         yield DoctorResult("ok", "notes", f"{state.notes}, kept here only")
@@ -202,10 +200,10 @@ def _check_notes(app: AppContext) -> Iterator[DoctorResult]:
 
 def _check_history(app: AppContext) -> Iterator[DoctorResult]:
     """Tell since when the local user's changes can be shown and undone."""
-    user_id = _find_local_user(app)
-    if user_id is None:
+    principal = _find_local_user(app)
+    if principal is None:
         return
-    since, texts_since = app.database.read_sync(Principal.for_user(user_id), history.kept_since)
+    since, texts_since = app.database.read_sync(principal, history.kept_since)
     if since is None:
         return
     said = f"kept since {since:{_MINUTE}}"
@@ -221,10 +219,31 @@ def _check_history(app: AppContext) -> Iterator[DoctorResult]:
         )
 
 
-def _find_local_user(app: AppContext) -> str | None:
+def _find_local_user(app: AppContext) -> Principal | None:
+    """Return whose notes and history a server that is started here works with, if it is known."""
     if not app.database.exists():
         return None
-    return app.database.read_sync(db.SYSTEM, notebooks.local_user, app.settings)
+    named = _named_user(app.settings)
+    try:
+        user_id, shared = app.database.read_sync(db.SYSTEM, accounts.require_local_user, *named)
+    except InvalidConfig:
+        return None  # not made yet, or `_check_account` tells
+    return Principal.for_user(shared.workspace_id if shared else user_id)
+
+
+def _named_user(settings: Settings) -> tuple[str, str]:
+    """Return the user and the workspace that settings name; empty for their defaults."""
+    return settings["user"], settings["workspace"].strip()
+
+
+def require_user(database: Database, settings: Settings) -> None:
+    """Make sure that a store that is there knows the user and the workspace of the settings.
+
+    Raises InvalidConfig, and what opening the store raises.
+    """
+    named = _named_user(settings)
+    if any(named) and database.exists():
+        database.read_sync(db.SYSTEM, accounts.require_local_user, *named)
 
 
 def _check_roots(app: AppContext) -> Iterator[DoctorResult]:

@@ -191,6 +191,43 @@ def test_a_user_that_is_not_known(shell: Shell) -> None:
         shell("call", "list_tasks")
 
 
+def test_the_workspace_that_is_worked_in_is_looked_at(shell: Shell) -> None:
+    user = ("--user", "ada@example.org")
+    shell("user", "add", user[1])
+    shell("workspace", "create", "harbour", "--owner", user[1])
+    assert shell("call", "note_save", "text=tides", *user, "--workspace", "harbour").code == 0
+    found = findings(shell("doctor", *user, "--workspace", "harbour").out)
+    assert found["account"] == ["ok ada@example.org in harbour, as owner"]
+    assert found["notes"] == ["ok 1, kept here only"]
+    assert findings(shell("doctor", *user).out)["notes"] == ["ok 0, kept here only"]
+    for options in ((*user, "--workspace", "elsewhere"), ("--workspace", "harbour")):
+        outcome = shell("doctor", *options)
+        assert (outcome.code, shell("call", "list_tasks", *options).code) == (1, 2)
+        assert findings(outcome.out)["account"][0].startswith("wrong ")
+
+
+@pytest.mark.parametrize(
+    ("args", "environment", "said"),
+    [
+        (["--user", "gone@example.org"], {}, "no user 'gone@example.org'"),
+        ([], {"ROLLTOP_WORKSPACE": "elsewhere"}, "no workspace 'elsewhere'"),
+    ],
+)
+def test_an_entry_for_whom_the_store_does_not_know_is_wrong(
+    shell: Shell, args: list[str], environment: dict[str, str], said: str
+) -> None:
+    shell("call", "list_tasks")
+    start: dict[str, Any] = {"command": sys.executable, "args": ["-m", "rolltop", "serve", *args]}
+    entry = {**start, "env": {"ROLLTOP_DATA_DIR": str(shell.data), **environment}}
+    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
+    outcome = shell("doctor")
+    (found,) = findings(outcome.out)["clients"]
+    assert (outcome.code, found.startswith("wrong Cursor"), said in found) == (1, True, True)
+    shell("user", "add", "gone@example.org")
+    shell("workspace", "create", "elsewhere", "--owner", "default@localhost")
+    assert shell("doctor").code == 0
+
+
 def test_clients_that_start_it(shell: Shell) -> None:
     start = ["-m", "rolltop", "serve"]
     entry = {"command": sys.executable, "args": start}

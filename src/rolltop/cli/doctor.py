@@ -14,6 +14,7 @@ from rolltop import health
 from rolltop.cli import client_configs, options
 from rolltop.cli.client_configs import ClientEntry
 from rolltop.cli.lazy_modules import app, workspace
+from rolltop.core.db import Database
 from rolltop.core.errors import RolltopError
 from rolltop.core.settings import Settings
 from rolltop.health import CheckStatus, DoctorResult
@@ -71,16 +72,16 @@ def _run_checks(arguments: Namespace) -> Iterator[DoctorResult]:
     try:
         yield from health.run_checks(context)
         yield from health.find_damage(context)
+        yield from _check_clients(settings, context.database)
     finally:
         context.database.close()
-    yield from _check_clients(settings)
 
 
-def _check_clients(settings: Settings) -> Iterator[DoctorResult]:
+def _check_clients(settings: Settings, database: Database) -> Iterator[DoctorResult]:
     """Look into the configuration of the clients that are known to be here."""
     entries = [*client_configs.find_entries(options.working_directory())]
     for entry in entries:
-        yield from _check_entry(entry, settings)
+        yield from _check_entry(entry, settings, database)
     if not entries:
         address = f"http://{settings['http.host']}:{settings['http.port']}/mcp"
         names = ", ".join(client.name for client in client_configs.clients())
@@ -94,7 +95,7 @@ def _check_clients(settings: Settings) -> Iterator[DoctorResult]:
         )
 
 
-def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
+def _check_entry(entry: ClientEntry, own: Settings, database: Database) -> Iterator[DoctorResult]:
     """Say what a server that this entry starts reads, and what is wrong with it."""
     title, install = entry.client.title, f"`rolltop install {entry.client.name}"
     mend = f"{install}` mends it." if entry.is_own else "Change or remove it there."
@@ -115,6 +116,8 @@ def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
     try:
         read = options.read_entry(entry.args, entry.environment, entry.directory)
         roots = _entry_roots(entry, read)
+        if has_same_store := read["database_url"] == own["database_url"]:
+            health.require_user(database, read)
     except RolltopError as error:
         yield health.DoctorResult("wrong", "clients", f"{started}: {error.message}", error.hint)
         return
@@ -130,7 +133,7 @@ def _check_entry(entry: ClientEntry, own: Settings) -> Iterator[DoctorResult]:
         )
     for notice in read.notices:
         yield health.DoctorResult("note", "clients", f"{title}: {notice.text}")
-    if read["database_url"] != own["database_url"]:
+    if not has_same_store:
         yield health.DoctorResult(
             "note",
             "clients",

@@ -28,7 +28,7 @@ from rolltop.core.db.schema import (
     workspace_members,
 )
 from rolltop.core.db.upsert import insert
-from rolltop.core.errors import Conflict, InvalidArgument, NotFound
+from rolltop.core.errors import Conflict, InvalidArgument, InvalidConfig, NotFound
 from rolltop.core.fulltext import document_index, indexer
 from rolltop.core.journal.tables import journal
 from rolltop.core.principal import (
@@ -138,6 +138,38 @@ def find_user_by_id(tx: Tx, user_id: str) -> User | None:
         return None
     row = tx.execute(select(*_USER).where(users.c.id == wanted, _IS_PERSON)).one_or_none()
     return None if row is None else User(*row)
+
+
+def find_local_user(tx: Tx, email: str, workspace: str) -> tuple[str, Membership | None] | None:
+    """Return the user's id and the membership in a shared workspace, if one is named.
+
+    None if there is no such user. Raises NotFound where the user has no such workspace.
+    """
+    user = find_user_by_email(tx, email)
+    if user is None:
+        return None
+    if not workspace:
+        return user.id, None
+    membership = workspaces.find_membership(tx, user.id, workspace)
+    return user.id, None if membership.workspace_id == user.id else membership
+
+
+def require_local_user(tx: Tx, email: str, workspace: str) -> tuple[str, Membership | None]:
+    """Return what `find_local_user` does of the user and the workspace that settings name.
+
+    Raises InvalidConfig: the store does not know the user, or not as a member of the workspace.
+    """
+    wanted = email or DEFAULT_EMAIL
+    try:
+        found = find_local_user(tx, wanted, workspace)
+    except NotFound as failure:
+        raise InvalidConfig(f"workspace: {failure.message}", hint=failure.hint) from None
+    if found is None:
+        raise InvalidConfig(
+            f"user: the store knows no user {wanted!r}",
+            hint=f"`rolltop user add {wanted}` adds one.",
+        )
+    return found
 
 
 def add_user(tx: Tx, email: str, user_id: str = "") -> User:

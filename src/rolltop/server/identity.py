@@ -8,20 +8,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rolltop.core.db import SYSTEM
-from rolltop.core.errors import InvalidConfig, NotFound, Unavailable, UserDeleted
+from rolltop.core.errors import NotFound, Unavailable, UserDeleted
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from rolltop.core import accounts, workspaces
+    from rolltop.core import accounts
     from rolltop.core.context import AppContext
-    from rolltop.core.db import Tx
     from rolltop.core.workspaces import Membership
 else:
     accounts = lazy("rolltop.core.accounts")
-    workspaces = lazy("rolltop.core.workspaces")
 
 _PERMISSIONS: Final = frozenset({READ, WRITE, IMPERSONATE})
 USER_CACHE_SECONDS: Final = 1.0
@@ -66,17 +64,8 @@ class LocalUser:
         """
         if not self._email and not self._workspace:
             return
-        email = self._email or accounts.DEFAULT_EMAIL
-        try:
-            found = self._database.read_sync(SYSTEM, find_local_user, email, self._workspace)
-        except NotFound as failure:
-            raise InvalidConfig(f"workspace: {failure.message}", hint=failure.hint) from None
-        if found is None:
-            raise InvalidConfig(
-                f"user: the store knows no user {email!r}",
-                hint=f"`rolltop user add {email}` adds one.",
-            )
-        self._remember(*found)
+        named = self._email, self._workspace
+        self._remember(*self._database.read_sync(SYSTEM, accounts.require_local_user, *named))
         self.at_start = self._as_known("")
 
     async def principal(self, actor: str, *, needed: bool = True) -> Principal:
@@ -117,7 +106,9 @@ class LocalUser:
     async def _find(self) -> tuple[str, Membership | None]:
         email = self._email or accounts.DEFAULT_EMAIL
         try:
-            found = await self._database.read(SYSTEM, find_local_user, email, self._workspace)
+            found = await self._database.read(
+                SYSTEM, accounts.find_local_user, email, self._workspace
+            )
         except NotFound as failure:
             raise Unavailable(failure.message, hint=failure.hint) from None
         if found is None and not self._email:
@@ -130,17 +121,3 @@ class LocalUser:
     def _remember(self, user_id: str, membership: Membership | None = None) -> None:
         self._id, self._membership = user_id, membership
         self._asked_at = time.monotonic()
-
-
-def find_local_user(tx: Tx, email: str, workspace: str) -> tuple[str, Membership | None] | None:
-    """Return the user's id and the membership in a shared workspace, if one is named.
-
-    None if there is no such user. Raises NotFound where the user has no such workspace.
-    """
-    user = accounts.find_user_by_email(tx, email)
-    if user is None:
-        return None
-    if not workspace:
-        return user.id, None
-    membership = workspaces.find_membership(tx, user.id, workspace)
-    return user.id, None if membership.workspace_id == user.id else membership
