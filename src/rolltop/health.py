@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -14,12 +15,18 @@ from rolltop.core.principal import Principal
 from rolltop.core.settings import DEFAULT_SOURCE, Settings
 
 if TYPE_CHECKING:
+    from importlib import metadata
+
     from rolltop.core import accounts, db
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, revisions, row_security, sqlite
     from rolltop.core.journal import history
     from rolltop.toolsets.notes.sync import service as sync
+    from rolltop.toolsets.retrieval import store as index_files
+    from rolltop.toolsets.retrieval.index import trigram_index
+    from rolltop.toolsets.retrieval.service import ranking
 else:
+    metadata = lazy("importlib.metadata")
     accounts = lazy("rolltop.core.accounts")
     db = lazy("rolltop.core.db")
     sqlite = lazy("rolltop.core.db.sqlite")
@@ -27,6 +34,9 @@ else:
     row_security = lazy("rolltop.core.db.row_security")
     history = lazy("rolltop.core.journal.history")
     sync = lazy("rolltop.toolsets.notes.sync.service")
+    index_files = lazy("rolltop.toolsets.retrieval.store")
+    trigram_index = lazy("rolltop.toolsets.retrieval.index.trigram_index")
+    ranking = lazy("rolltop.toolsets.retrieval.service.ranking")
 
 CheckStatus = Literal["ok", "note", "wrong"]
 
@@ -35,6 +45,8 @@ _MINUTE: Final = "%Y-%m-%dT%H:%MZ"
 _UNREACHABLE_HINT: Final = (
     "Look whether this user may write to it, and to the folder of a file, and who else uses it."
 )
+# A requirement of an extra: the package and the extra.
+_EXTRA: Final = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)")
 _DAMAGED_HINT: Final = (
     "Stop every Rolltop server; `rolltop restore FILE` puts a backup in its place and keeps it."
 )
@@ -51,7 +63,7 @@ class DoctorResult:
 
 
 def run_checks(app: AppContext) -> Iterator[DoctorResult]:
-    """Yield what there is to say of a process's store, account, project, notes, roots and tools."""
+    """Yield what there is to say of a process: its store, account, roots, index, tools and more."""
     checks = (
         _check_store,
         _check_account,
@@ -59,6 +71,8 @@ def run_checks(app: AppContext) -> Iterator[DoctorResult]:
         _check_notes,
         _check_history,
         _check_roots,
+        _check_index,
+        _check_extras,
         _check_tools,
     )
     for check in checks:
@@ -258,6 +272,43 @@ def _check_roots(app: AppContext) -> Iterator[DoctorResult]:
             "folder that its client offers, if it does",
             "Set DOCS_ROOT or CODE_ROOT, or name folders in [retrieval.roots].",
         )
+
+
+def _check_index(app: AppContext) -> Iterator[DoctorResult]:
+    """Look whether the indexes of files can be used; searches go on without, but slower."""
+    if not app.settings["retrieval.index"]:
+        yield DoctorResult("ok", "index", "off by retrieval.index")
+        return
+    folders = [app.settings["data_dir"] / name for name in (trigram_index.FOLDER, ranking.FOLDER)]
+    problems = [found for folder in folders for found in index_files.find_problems(folder)]
+    for found in problems:
+        if isinstance(found, index_files.Damaged):
+            yield DoctorResult("note", "index", f"{found}; it is made anew when it is used")
+        else:
+            advice = "Look whether this user may write there, and whether the disk is full."
+            yield DoctorResult("wrong", "index", f"{found}, so searches go without it", advice)
+    if not problems:
+        yield DoctorResult("ok", "index", f"nothing is wrong in {' and '.join(map(str, folders))}")
+
+
+def _check_extras(_app: AppContext) -> Iterator[DoctorResult]:
+    """Name the extras that are not installed, of those that the installed package declares."""
+    try:
+        required = metadata.requires("rolltop") or []
+    except metadata.PackageNotFoundError:  # it runs from its source
+        return
+    extras = [found.groups() for found in map(_EXTRA.match, required) if found]
+    missing = sorted({extra for name, extra in extras if not _is_installed(name)})
+    if missing:
+        names = ",".join(missing)
+        advice = f"Install rolltop[{names}] for what they bring."
+        yield DoctorResult("note", "extras", f"not installed: {', '.join(missing)}", advice)
+    else:
+        yield DoctorResult("ok", "extras", "all are installed")
+
+
+def _is_installed(package: str) -> bool:
+    return next(iter(metadata.distributions(name=package)), None) is not None
 
 
 def _check_tools(app: AppContext) -> Iterator[DoctorResult]:

@@ -357,6 +357,36 @@ def test_a_store_that_may_not_be_written_to(kept: Shell, name: str, mode: int) -
     assert str(kept.data / "desk.db") in outcome.out
 
 
+def test_an_index_that_cannot_be_used_is_named(kept: Shell) -> None:
+    assert findings(kept("doctor").out)["index"][0].startswith("ok ")
+    damaged, unusable = (kept.data / "code-index" / f"{name}-1-1.db" for name in ("a", "b"))
+    damaged.parent.mkdir()
+    damaged.write_bytes(b"this is no database " * 100)
+    outcome = kept("doctor")
+    assert (outcome.code, findings(outcome.out)["index"][0].startswith("note ")) == (0, True)
+    unusable.touch(mode=0o444)
+    with unprivileged():
+        outcome = kept("doctor")
+    last = findings(outcome.out)["index"][-1]
+    assert (outcome.code, last.startswith(f"wrong {unusable}: ")) == (1, True)
+    kept.set("ROLLTOP_RETRIEVAL_INDEX", "off")
+    assert findings(kept("doctor").out)["index"] == ["ok off by retrieval.index"]
+
+
+def test_extras_that_are_not_installed_are_named(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = tmp_path / "rolltop-1.dist-info" / "METADATA"
+    about.parent.mkdir()
+    needs = ("no-such-thing", "pytest ; extra == 'semantic'", "no-such>=1 ; extra == 'documents'")
+    lines = ("Metadata-Version: 2.1", "Name: rolltop", *(f"Requires-Dist: {one}" for one in needs))
+    about.write_text("\n".join(lines))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    outcome = shell("doctor")
+    assert findings(outcome.out)["extras"] == ["note not installed: documents"]
+    assert "rolltop[documents]" in outcome.out
+
+
 def test_a_store_that_may_not_be_looked_at(kept: Shell) -> None:
     for name in ("cli.backups", "cli.users", "core.db.restore"):
         import_module(f"rolltop.{name}")  # the other user may be kept from where they lie

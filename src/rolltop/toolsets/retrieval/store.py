@@ -10,7 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -357,6 +357,26 @@ class IndexHandle(Generic[TIndex]):
 
     def _log(self, outcome: str, problem: Exception) -> None:
         logging.event(f"{self._what} {outcome}", level="warn", reason=type(problem).__name__)
+
+
+def find_problems(folder: Path) -> Iterator[Unusable]:
+    """Yield why the indexes in a folder cannot be used; those that are Damaged are made anew."""
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield Unusable(f"{folder}: {error.strerror}")
+        return
+    for name in names:
+        if not name.endswith(".db") or f"{name}{_GIVEN_UP}" in names:
+            continue
+        try:
+            with suppress(Busy), closing(Connection(folder / name)) as db, db.transaction():
+                pass
+        except sqlite.library.Error as error:
+            kind = Damaged if sqlite.error_code(error) in _DAMAGED else Unusable
+            yield kind(f"{folder / name}: {error}")
 
 
 @contextmanager
