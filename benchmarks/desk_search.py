@@ -28,7 +28,6 @@ from rolltop.core.dispatch import ToolRegistry
 from rolltop.core.fulltext import relevance
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.bm25 import query_terms
-from rolltop.core.fulltext.documents import TextQuery
 from rolltop.core.settings import CORE_SETTINGS, Settings
 from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.desk import ranking, search
@@ -149,7 +148,8 @@ def _is(kind: str, wanted: str) -> bool:
 
 def _search(app: AppContext, scope: Principal, query: str) -> Lists:
     call = CallContext(app, scope, "desk_search", 0)
-    return asyncio.run(search.find_texts(call, TextQuery(query, search.ALL_KINDS))).by_toolset
+    request = search.SearchRequest(query, None, None, None, None, None)
+    return asyncio.run(search.find_texts(call, request.parse(app.database.now()))).by_toolset
 
 
 def _take_turns(_query: str, lists: Lists) -> list[FoundText]:

@@ -99,7 +99,7 @@ async def _search(call: CallContext, words: str, project: str | None, limit: int
         if any(one.found.ref not in seen for one in others.texts):
             hints.append(f"Other projects have more. {_ALL_HINT}")
     return _Outcome(
-        [_hit(one.found, words) for one in found.texts[:limit]], found.unsearched, hints
+        [_hit(one.found, query.words) for one in found.texts[:limit]], found.unsearched, hints
     )
 
 

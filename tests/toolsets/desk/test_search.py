@@ -26,11 +26,11 @@ from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
 from tests.desks import answer_of, call_tool, make_desk
 from tests.forks import PATIENCE
+from tests.toolsets.desk.searcher import PastSearcher, Searcher, make_searcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.workspace import FileStat
     from tests.databases import Clock
@@ -41,43 +41,11 @@ NOTE = (
 )
 
 
-class Searcher:
-    """A user at a desk with the root `docs`."""
-
-    def __init__(self, desk: AppContext, scope: Principal, folder: Path) -> None:
-        self.desk, self.scope, self.folder = desk, scope, folder
-
-    def call(self, name: str, **arguments: Any) -> Any:
-        """Return what a call that must succeed answered."""
-        return answer_of(self.desk, self.scope, name, **arguments)
-
-    def search(self, query: str, **arguments: Any) -> Any:
-        return self.call("desk_search", query=query, **arguments)
-
-    def kinds(self, query: str, **arguments: Any) -> list[str]:
-        """Return the kinds of what is found, in its order."""
-        return [hit["kind"] for hit in self.search(query, **arguments)["hits"]]
-
-    def fill(self, word: str = "storm") -> None:
-        """Keep one thing of each kind that has a word."""
-        self.call("note_save", text=f"# A note\n\nof a {word} at sea", tags=["sea", "log"])
-        self.call("add_task", title=f"Watch the {word}", tags=["sea", "log"])
-        self.call(
-            "scratch_create",
-            metadata={"title": "A pad", "summary": f"about a {word}"},
-            cells=[{"language": "txt", "content": f"a {word} in a cell"}],
-            tags=["sea", "log"],
-        )
-        (self.folder / "voyage.md").write_text(f"# Voyage\n\nThe {word} came.\n", encoding="utf-8")
-
-
 @pytest.fixture
 def mine(database: Database, me: Principal, tmp_path: Path) -> Iterator[Searcher]:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    desk = make_desk(database, roots=Roots.open({"docs": folder}, base=folder))
+    searcher = make_searcher(database, me, tmp_path)
     with kept_to((me.user_id,), besides=()):
-        yield Searcher(desk, me, folder)
+        yield searcher
 
 
 def test_a_hit_says_where_it_is_and_who_wrote_it_when(mine: Searcher, clock: Clock) -> None:
@@ -437,26 +405,9 @@ def test_a_wrong_argument_is_refused(mine: Searcher, wrong: dict[str, Any]) -> N
     assert answer.code == "INVALID_ARGUMENT", answer.text
 
 
-class PastSearcher(Searcher):
-    """A user whose every write is an hour after the one before."""
-
-    clock: Clock
-
-    def call(self, name: str, **arguments: Any) -> Any:
-        self.clock.advance(hours=1)
-        return super().call(name, **arguments)
-
-    def titles(self, query: str, **arguments: Any) -> set[str]:
-        """What stands in the titles and lines of the hits."""
-        hits = self.search(query, **arguments)["hits"]
-        return {f"{hit['kind']}: {hit.get('lines', hit.get('title'))}" for hit in hits}
-
-
 @pytest.fixture
 def past(mine: Searcher, clock: Clock) -> PastSearcher:
-    made = PastSearcher(mine.desk, mine.scope, mine.folder)
-    made.clock = clock
-    return made
+    return PastSearcher(mine, clock)
 
 
 def test_at_a_time_texts_are_found_as_they_were(past: PastSearcher) -> None:

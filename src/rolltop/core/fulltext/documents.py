@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rolltop.core.addresses import Kind
+    from rolltop.core.fulltext.phrase_query import PhraseQuery
+    from rolltop.core.fulltext.query_syntax import QueryPart
     from rolltop.core.pagination import AddressText
 
 QueryMode = Literal["hybrid", "words", "meaning"]
@@ -63,10 +65,13 @@ class PendingText:
 class TextQuery:
     """What the desk searches for in each kind of texts; None and () filter nothing.
 
-    `kinds` are kinds of addresses.
+    `words` are those that texts of any kind may have, and `phrases` what they must have or must
+    not. Notes go by all `parts` of the query. `kinds` are kinds of addresses.
     """
 
     words: str
+    parts: Sequence[QueryPart]
+    phrases: PhraseQuery
     kinds: frozenset[Kind]
     project: str | None = None
     tags: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.analyzer import tokenize, tokenize_joined
 from rolltop.core.fulltext.bm25 import is_function_word, is_prefix_term
 
 Phrase = tuple[str, ...]
@@ -33,6 +33,15 @@ class PhraseQuery:
     any_of: tuple[Phrase, ...] = ()
     weights: tuple[float, ...] = ()
     all_of: tuple[Phrase, ...] = ()
+
+    def admits(self, text: str) -> bool:
+        """Whether a text has every required phrase and none that is excluded."""
+        if not (self.required or self.excluded):
+            return True
+        words = f" {tokenize_joined(text)} "
+        return all(_has_phrase(words, phrase) for phrase in self.required) and not any(
+            _has_phrase(words, phrase) for phrase in self.excluded
+        )
 
 
 def split_phrase(text: str) -> Phrase:
@@ -66,6 +75,11 @@ def is_prefix(word: str) -> bool:
 def is_significant(given: Phrase) -> bool:
     """Whether a phrase is more than one function word (“the”, “of”)."""
     return len(given) != 1 or not is_function_word(given[0])
+
+
+def _has_phrase(words: str, phrase: Phrase) -> bool:
+    text = " ".join(phrase).rstrip("*")
+    return (f" {text}" if is_prefix(phrase[-1]) else f" {text} ") in words
 
 
 def _is_pair(word: str) -> bool:

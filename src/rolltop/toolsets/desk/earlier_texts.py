@@ -62,9 +62,11 @@ def _is_wanted(tx: Tx, app: AppContext, query: TextQuery, kind: str, thing: Earl
     """Whether a search shows what a thing was, if it has the words."""
     if thing.is_deleted or (query.since is not None and thing.at <= query.since):
         return False
+    if not query.phrases.admits(f"{thing.title}\n{thing.text}"):
+        return False
     if kind == "note":
         notes: NoteService = app.load_service(NOTES.service)
-        return notes.meets_filters(query, thing.text, thing.tags, thing.at, tx.now)
+        return notes.meets_filters(query, thing.tags, thing.at, tx.now)
     if not has_all_tags(thing.tags, query.tags):
         return False
     if query.project is not None:

@@ -102,5 +102,10 @@ def split_words(found: FoundText) -> str:
     """Return the words of a text that are scored, with those of its title and of a file's path."""
     if found.words:
         return found.words
+    return tokenize_lines(whole_text(found, MAX_SCORED_LENGTH))
+
+
+def whole_text(found: FoundText, length: int | None = None) -> str:
+    """Return a text, or so much of it, below its title and a file's path."""
     path = unquote(found.uri.partition("#")[0].removeprefix(SCHEME)) if not found.ref else ""
-    return tokenize_lines(f"{path} {found.title}\n{found.text[:MAX_SCORED_LENGTH]}")
+    return f"{path} {found.title}\n{found.text[:length]}"

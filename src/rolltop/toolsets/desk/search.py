@@ -22,13 +22,14 @@ from rolltop.core.errors import (
     UserDeleted,
 )
 from rolltop.core.fulltext.documents import FoundText, TextQuery
+from rolltop.core.fulltext.query_syntax import QueryPart, find_phrases, split_query
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
 from rolltop.toolsets.desk import links, store
 from rolltop.toolsets.desk.earlier_texts import read_earlier_texts
 from rolltop.toolsets.desk.excerpts import SIZES, Excerpts
 from rolltop.toolsets.desk.opened import find_titles, format_minute, use_tool
-from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_below, rank_texts
+from rolltop.toolsets.desk.ranking import MAX_SCORED_LENGTH, rank_below, rank_texts, whole_text
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.retrieval import TOOLSET as RETRIEVAL
 from rolltop.toolsets.retrieval.service import ranking as files
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.journal.history import Entry
     from rolltop.core.journal.snapshot import Moment
+    from rolltop.toolsets.desk.earlier_texts import EarlierTexts
     from rolltop.toolsets.desk.excerpts import LinesSize
     from rolltop.toolsets.desk.models import JsonObject, Link
     from rolltop.toolsets.desk.ranking import RankedText
@@ -158,6 +160,13 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
     ]
 
 
+def _read_part(part: QueryPart, kinds: frozenset[Kind]) -> QueryPart:
+    """Return a part of a query; one that filters notes is a word where they are not searched."""
+    if not part.key or "note" in kinds:
+        return part
+    return QueryPart(part.typed, part.typed, is_excluded=part.is_excluded)
+
+
 @dataclass(frozen=True)
 class SearchRequest:
     """The arguments of desk_search but for the budget and the cursor."""
@@ -189,7 +198,11 @@ class SearchRequest:
                     "as_of finds no files: their history is git's",
                     hint="`git log -S <text>` finds the commits that brought a text or took it.",
                 )
-        return TextQuery(words, kinds, project, tags, since)
+        parts = [_read_part(part, kinds) for part in split_query(words)]
+        plain = [part.typed for part in parts if not (part.key or part.is_excluded)]
+        if 0 < len(plain) < len(parts):
+            words = " ".join(plain)
+        return TextQuery(words, parts, find_phrases(parts), kinds, project, tags, since)
 
     def cursor_kind(self) -> str:
         """Return the kind of the cursors of this search."""
@@ -209,13 +222,13 @@ class RankedAnswer(NamedTuple):
 
 async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) -> RankedAnswer:
     """Find and rank what answers a query best. Raises RolltopError."""
-    moment: Moment | None = None
-    if as_of is None:
-        found = await find_texts(call, query)
-        lists = [*found.by_toolset.values()]
-    else:
+    earlier: EarlierTexts | None = None
+    if as_of is not None:
         then = times.parse_span(as_of, "as_of", call.app.database.now()).end
-        moment, lists, found = await _find_earlier_texts(call, query, then)
+        earlier = await call.read(read_earlier_texts, call.app, query, then)
+    found, lists = await _find_admitted(call, query, earlier.changed if earlier else frozenset())
+    lists += earlier.found if earlier else ()
+    moment = earlier and earlier.moment
     ranked = await call.run_in_thread(rank_texts, query.words, lists)
     ranked = await _mark_superseded(call, ranked, moment)
     unsearched = {
@@ -229,7 +242,8 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
 
 async def search(call: CallContext, request: SearchRequest) -> Page:
     """Answer desk_search. Raises InvalidArgument."""
-    query, kind = request.parse(call.app.database.now()), request.cursor_kind()
+    query = await call.run_in_thread(request.parse, call.app.database.now())
+    kind = request.cursor_kind()
     named = cursors.decode_place(kind, call.cursor)
     found = await rank(call, query, request.as_of)
     ranked, moment = found.texts, found.moment
@@ -268,25 +282,38 @@ def _limited_kinds(lists: Sequence[Sequence[FoundText]], limit: int) -> JsonObje
     return {"limited": kinds} if kinds else {}
 
 
-async def _find_earlier_texts(
-    call: CallContext, query: TextQuery, as_of: datetime
-) -> tuple[Moment, list[Sequence[FoundText]], FoundLists]:
-    """Find what a search would have found: what is as it was, and what was changed since.
+async def _find_admitted(
+    call: CallContext, query: TextQuery, changed: frozenset[tuple[str, str]]
+) -> tuple[FoundLists, list[Sequence[FoundText]]]:
+    """Find what there is now without what was `changed` and what the query's phrases leave out.
 
-    Of what is there now as many texts are asked for as are needed without the changed ones.
+    As many texts are asked for as are needed without those.
     """
-    earlier = await call.read(read_earlier_texts, call.app, query, as_of)
     limit = query.limit
     while True:
         found = await find_texts(call, replace(query, limit=limit))
-        kept = {
-            name: [one for one in some if (one.kind, one.ref) not in earlier.changed]
-            for name, some in found.by_toolset.items()
-        }
+        kept = await call.run_in_thread(_admit, query, changed, found.by_toolset)
         short = [name for name, some in kept.items() if len(some) < query.limit <= limit]
         if limit >= _MAX_START or not any(len(found.by_toolset[name]) == limit for name in short):
-            return earlier.moment, [*kept.values(), *earlier.found], found
+            return found, [*kept.values()]
         limit *= _FURTHER
+
+
+def _admit(
+    query: TextQuery,
+    changed: frozenset[tuple[str, str]],
+    by_toolset: Mapping[str, Sequence[FoundText]],
+) -> dict[str, list[FoundText]]:
+    """Leave out what was changed, and what the query's phrases do not admit; notes heed them."""
+    return {
+        name: [
+            one
+            for one in some
+            if (one.kind, one.ref) not in changed
+            and (name == NOTES.name or query.phrases.admits(whole_text(one)))
+        ]
+        for name, some in by_toolset.items()
+    }
 
 
 async def _mark_superseded(

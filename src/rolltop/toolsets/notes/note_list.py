@@ -21,10 +21,10 @@ from rolltop.core.addresses import record_address
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.fulltext import document_index, phrase_query
-from rolltop.core.fulltext.analyzer import tokenize
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
+from rolltop.core.fulltext.query_syntax import QueryPart, split_query
 from rolltop.core.fulltext.stemmer import stem
 from rolltop.core.pagination import Page
 from rolltop.core.settings import Settings
@@ -70,19 +70,9 @@ _DAY_SECONDS: Final = 24 * 3600.0
 _EPOCH: Final = date(1970, 1, 1)
 _DAY_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-# Behind a digit it is a sign of inches.
-_QUOTED: Final = r'(?<![0-9])["“”„]([^"“”„]*)(?:["“”]|$)'
-_TOKEN: Final = re.compile(
-    # A second dash makes it a word: an option of a command (`git push --force`).
-    rf"(?P<minus>(?:-(?!-))?)(?:(?P<key>tag|before|after):(?:{_QUOTED}|(?P<value>\S+))"
-    rf'|{_QUOTED}|(?P<word>[^\s"“”„]+))',
-    re.IGNORECASE,
-)
-_KEY_QUOTED, _QUOTED_TEXT = 3, 5
 _WORD: Final = re.compile(r"[^\W_]+")
 _MAX_SYMBOL_LENGTH: Final = 100
 _MAX_NAMES: Final = 1000
-_NOT: Final = "NOT"
 _TRASH: Final = {0: False, 1: True, 2: None}
 
 
@@ -100,33 +90,20 @@ class _QueryParts:
     excluded: list[Phrase] = field(default_factory=list["Phrase"])
     symbols: list[str] = field(default_factory=list[str])
 
-    def add_token(self, found: re.Match[str], *, minus: bool) -> None:
-        """Add one token of a query."""
-        key = (found["key"] or "").lower()
-        value = found[_KEY_QUOTED] if found["value"] is None else found["value"]
-        if key == "tag" and value:
-            (self.untagged if minus else self.tags).append(value)
-        elif key == "before" and not minus:
-            self.before.append(_parse_day(value, "before:", self.now) + _DAY_SECONDS)
-        elif key == "after" and not minus:
-            self.after.append(_parse_day(value, "after:", self.now))
-        elif found[_QUOTED_TEXT] is not None:
-            self._add_text(found[_QUOTED_TEXT], minus=minus, is_quoted=True)
-        else:
-            self._add_text(found["word"] or found[0].lstrip("-"), minus=minus, is_quoted=False)
-
-    def _add_text(self, text: str, *, minus: bool, is_quoted: bool) -> None:
-        words = phrase_query.split_phrase(text) if is_quoted else phrase_query.split_name(text)
-        if words and not is_quoted and text.endswith("*"):
-            words = phrase_query.as_prefix(words)
-        if not words:
+    def add(self, part: QueryPart) -> None:
+        """Add one part."""
+        if part.key == "tag":
+            (self.untagged if part.is_excluded else self.tags).append(part.text)
+        elif part.key == "before":
+            self.before.append(_parse_day(part.text, "before:", self.now) + _DAY_SECONDS)
+        elif part.key == "after":
+            self.after.append(_parse_day(part.text, "after:", self.now))
+        elif words := part.phrase:
+            wanted = self.quoted if part.is_quoted else self.names
+            (self.excluded if part.is_excluded else wanted).append(words)
+        elif (text := part.text.strip()) and not text.isascii() and not part.is_excluded:
             # Without a letter or digit, ASCII marks are dropped; others (an emoji) are matched.
-            if text.strip() and not text.isascii() and not minus:
-                self.symbols.append(text.strip()[:_MAX_SYMBOL_LENGTH])
-        elif minus:
-            self.excluded.append(words)
-        else:
-            (self.quoted if is_quoted else self.names).append(words)
+            self.symbols.append(text[:_MAX_SYMBOL_LENGTH])
 
 
 @dataclass(frozen=True)
@@ -141,7 +118,8 @@ class _Match:
 
 def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRequest) -> Page:
     """Read a page of the caller's notes. Raises InvalidArgument for tags, a date or a cursor."""
-    filters = _parse_query(replace(query, tags=edits.check_tags(query.tags)), tx.now)
+    query = replace(query, tags=edits.check_tags(query.tags))
+    filters = _parse_query(query, split_query(query.q or ""), tx.now)
     notebook, _account = notebooks.open_notebook(tx, settings)
     match = _TermChoice(notebook, filters).match()
     filters, total = match.filters, match.total
@@ -176,7 +154,7 @@ def list_notes(tx: Tx, settings: Settings, query: ListQuery, request: NotePageRe
 
 def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
     """Return the notes that answer a search best, whole. Raises InvalidArgument for a date."""
-    filters = _parse_query(ListQuery(query.words, query.tags), tx.now)
+    filters = _parse_query(ListQuery(tags=query.tags), query.parts, tx.now)
     if query.since is not None:
         filters = replace(filters, after=max(query.since.timestamp(), filters.after or 0.0))
     notebook, _account = notebooks.open_notebook(tx, settings)
@@ -203,29 +181,16 @@ def find_texts(tx: Tx, settings: Settings, query: TextQuery) -> list[FoundText]:
     ]
 
 
-def meets_filters(  # what a note has, and the present moment
-    query: TextQuery, text: str, tags: Sequence[str], modified: datetime, now: datetime
-) -> bool:
-    """Whether a note has what a search asks of it beside its words.
-
-    That is tags, days and phrases, and nothing that is excluded. Raises InvalidArgument.
-    """
-    filters = _parse_query(ListQuery(query.words, query.tags), now)
+def meets_filters(query: TextQuery, tags: Sequence[str], modified: datetime, now: datetime) -> bool:
+    """Whether a note has the tags and the days of a search. Raises InvalidArgument."""
+    filters = _parse_query(ListQuery(tags=query.tags), query.parts, now)
     has, moment = set(map(notebooks.fold_tag, tags)), modified.timestamp()
-    words = f" {' '.join(tokenize(text))} "
     return (
         has.issuperset(map(notebooks.fold_tag, filters.tags))
         and has.isdisjoint(map(notebooks.fold_tag, filters.untagged))
         and (filters.before is None or moment < filters.before)
         and (filters.after is None or moment > filters.after)
-        and all(_has_phrase(words, phrase) for phrase in filters.phrases.required)
-        and not any(_has_phrase(words, phrase) for phrase in filters.phrases.excluded)
     )
-
-
-def _has_phrase(words: str, phrase: Phrase) -> bool:
-    text = " ".join(phrase).rstrip("*")
-    return (f" {text}" if phrase_query.is_prefix(phrase[-1]) else f" {text} ") in words
 
 
 def matching_ids(tx: Tx, settings: Settings, prefix: str) -> list[str]:
@@ -382,7 +347,7 @@ def _rarest(counts: dict[Phrase, int]) -> tuple[Phrase, ...]:
     return tuple(rare)
 
 
-def _parse_query(query: ListQuery, now: datetime) -> NoteFilters:
+def _parse_query(query: ListQuery, split: Iterable[QueryPart], now: datetime) -> NoteFilters:
     """Parse the query of a list; of each kind of part only so many count as a search can bear.
 
     Raises InvalidArgument: INVALID_DATE.
@@ -392,15 +357,8 @@ def _parse_query(query: ListQuery, now: datetime) -> NoteFilters:
         parts.before.append(_parse_day(query.dt_before, "dt_before", now) + _DAY_SECONDS)
     if query.dt_after is not None:
         parts.after.append(_parse_day(query.dt_after, "dt_after", now))
-    storable = (query.q or "").replace("\x00", " ").encode("utf-8", "replace").decode()
-    tokens = list(_TOKEN.finditer(storable))
-    negates = False
-    for at, found in enumerate(tokens):
-        if found[0] == _NOT and at + 1 < len(tokens):
-            negates = True
-        else:
-            parts.add_token(found, minus=negates or bool(found["minus"]))
-            negates = False
+    for part in split:
+        parts.add(part)
     quoted, excluded, names = (
         tuple(dict.fromkeys(some)) for some in (parts.quoted, parts.excluded, parts.names)
     )

@@ -83,10 +83,10 @@ class NoteService:
         return await call.read(note_list.find_texts, self._app.settings, query)
 
     def meets_filters(
-        self, query: TextQuery, text: str, tags: Sequence[str], modified: datetime, now: datetime
+        self, query: TextQuery, tags: Sequence[str], modified: datetime, now: datetime
     ) -> bool:
-        """Whether a note of then has what a search asks of it beside its words."""
-        return note_list.meets_filters(query, text, tags, modified, now)
+        """Whether a note of then has the tags and the days of a search."""
+        return note_list.meets_filters(query, tags, modified, now)
 
     async def matching_ids(self, call: CallContext, prefix: str) -> list[str]:
         """List ids of notes whose id or title has a prefix, last modified first."""

@@ -1,0 +1,86 @@
+"""The query language of notes and of the desk: words, phrases, what is excluded, and filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final, NamedTuple
+
+from rolltop.core.fulltext.phrase_query import (
+    MAX_PHRASES,
+    Phrase,
+    PhraseQuery,
+    as_prefix,
+    split_name,
+    split_phrase,
+)
+
+_MAX_EXCLUDED: Final = 1000
+# Behind a digit it is a sign of inches.
+_QUOTED: Final = r'(?<![0-9])["“”„]([^"“”„]*)(?:["“”]|$)'
+_TOKEN: Final = re.compile(
+    # A second dash makes it a word: an option of a command (`git push --force`).
+    rf"(?P<minus>(?:-(?!-))?)(?:(?P<key>tag|before|after):(?:{_QUOTED}|(?P<value>\S+))"
+    rf'|{_QUOTED}|(?P<word>[^\s"“”„]+))',
+    re.IGNORECASE,
+)
+_KEY_QUOTED, _QUOTED_TEXT = 3, 5
+_NOT: Final = "NOT"
+
+
+class QueryPart(NamedTuple):
+    """A part of a query, as it was `typed`, and its text without the signs that say what it is.
+
+    That is the value of a filter, where there is a `key` (tag, before, after).
+    """
+
+    typed: str
+    text: str
+    key: str = ""
+    is_quoted: bool = False
+    is_excluded: bool = False
+
+    @property
+    def phrase(self) -> Phrase:
+        """The words that have to stand in a row; () for a text without words."""
+        if self.is_quoted:
+            return split_phrase(self.text)
+        words = split_name(self.text)
+        return as_prefix(words) if words and self.text.endswith("*") else words
+
+
+def split_query(query: str) -> list[QueryPart]:
+    """Split a query into its parts, in order. Nothing a person can type makes it fail."""
+    parts: list[QueryPart] = []
+    storable = query.replace("\x00", " ").encode("utf-8", "replace").decode()
+    tokens = list(_TOKEN.finditer(storable))
+    negates = False
+    for at, found in enumerate(tokens):
+        if found[0] == _NOT and at + 1 < len(tokens):
+            negates = True
+        else:
+            parts.append(_part_of(found, is_excluded=negates or bool(found["minus"])))
+            negates = False
+    return parts
+
+
+def _part_of(found: re.Match[str], *, is_excluded: bool) -> QueryPart:
+    key, quoted = (found["key"] or "").lower(), found[_QUOTED_TEXT]
+    value = found[_KEY_QUOTED] if found["value"] is None else found["value"]
+    if (key == "tag" and value) or (key in {"before", "after"} and not is_excluded):
+        return QueryPart(found[0], value, key, is_excluded=is_excluded)
+    text = (found["word"] or found[0].lstrip("-")) if quoted is None else quoted
+    return QueryPart(found[0], text, "", quoted is not None, is_excluded)
+
+
+def find_phrases(parts: Iterable[QueryPart]) -> PhraseQuery:
+    """Return what any text must have, which is what is quoted, and what it must not have."""
+    found = [part for part in parts if not part.key]
+    required = (part.phrase for part in found if part.is_quoted and not part.is_excluded)
+    excluded = (part.phrase for part in found if part.is_excluded)
+    return PhraseQuery(_first(required, MAX_PHRASES), _first(excluded, _MAX_EXCLUDED))
+
+
+def _first(phrases: Iterable[Phrase], most: int) -> tuple[Phrase, ...]:
+    return tuple(islice(dict.fromkeys(filter(None, phrases)), most))

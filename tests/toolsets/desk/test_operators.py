@@ -1,0 +1,79 @@
+"""The operators of a query: what must be there, what must not, and filters of notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.toolsets.desk.searcher import PastSearcher, Searcher, make_searcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rolltop.core.db import Database
+    from rolltop.core.principal import Principal
+    from tests.databases import Clock
+
+
+@pytest.fixture
+def mine(database: Database, me: Principal, tmp_path: Path) -> Searcher:
+    return make_searcher(database, me, tmp_path)
+
+
+def test_operators_hold_for_every_kind(mine: Searcher) -> None:
+    mine.fill("storm with three masts")
+    (mine.folder / "voyage.md").rename(mine.folder / "wreck.md")
+    mine.fill()
+    every = ["cell", "file", "note", "pad", "task"]
+    for query in ("storm -masts", "storm NOT masts", 'storm -"three masts"', "storm -mast*"):
+        found = mine.search(query)
+        assert sorted(hit["kind"] for hit in found["hits"]) == every, query
+        assert "masts" not in str(found), query
+        assert found["matched"] == "all", query
+    for query in ('"three masts"', 'storm "with three"'):
+        found = mine.search(query)
+        assert sorted(hit["kind"] for hit in found["hits"]) == every, query
+        assert all("three masts" in str(hit) for hit in found["hits"]), query
+    assert mine.kinds('storm "masts three"') == []
+
+
+def test_what_an_operator_leaves_out_hides_nothing_behind_it(mine: Searcher) -> None:
+    titles = [f"Storm {number} of masts" for number in range(120)]
+    for at in range(0, len(titles), 40):
+        mine.call("add_task", tasks=[{"title": one} for one in titles[at : at + 40]])
+    mine.call("scratch_create", cells=[{"language": "txt", "content": one} for one in titles])
+    late = "Among many other things that were seen from the harbour there was a storm"
+    mine.call("add_task", title=late)
+    mine.call("scratch_create", cells=[{"language": "txt", "content": late}])
+    assert sorted(mine.kinds("storm -masts", kinds=["task", "cell"])) == ["cell", "task"]
+
+
+def test_filters_of_notes_are_no_words(mine: Searcher) -> None:
+    mine.fill()
+    mine.call("note_save", text="a storm at home")
+    mine.call("add_task", title="The tag is the sea before 2020")
+    found = mine.search("storm tag:sea after:2020-01-01")
+    assert sorted(hit["kind"] for hit in found["hits"]) == ["cell", "file", "note", "pad", "task"]
+    assert found["matched"] == "all"
+
+
+def test_without_notes_a_filter_of_theirs_is_a_word(mine: Searcher) -> None:
+    mine.call("add_task", title="Push tag:latest")
+    mine.call("add_task", title="Push and pull")
+    best, *_ = mine.search("push tag:latest", kinds=["task"])["hits"]
+    assert best["title"] == "Push tag:latest"
+
+
+def test_at_a_time_operators_hold_for_every_kind(mine: Searcher, clock: Clock) -> None:
+    past = PastSearcher(mine, clock)
+    titles = ("A storm at sea", "A storm of masts")
+    tasks = [past.call("add_task", title=title)["data"]["task_id"] for title in titles]
+    cells = [{"language": "txt", "content": title} for title in titles]
+    pad = past.call("scratch_create", cells=cells)["scratchpad"]["scratch_id"]
+    then = past.clock().isoformat()
+    past.call("scratch_delete", scratch_id=pad)
+    for task in tasks:
+        past.call("delete_task", task_id=task)
+    for query, title in (("storm -masts", titles[0]), ('storm "of masts"', titles[1])):
+        assert past.titles(query, as_of=then) == {f"task: {title}", f"cell: {title}"}
