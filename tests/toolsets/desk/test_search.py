@@ -456,6 +456,18 @@ def test_at_a_time_filters_hold_as_things_were(past: PastSearcher) -> None:
     assert "superseded_by" in str(past.search("storm"))
 
 
+def test_since_a_time_cells_are_found_that_were_changed_themselves(past: PastSearcher) -> None:
+    storm, calm = ({"language": "txt", "content": word} for word in ("storm", "calm"))
+    pad = past.call("scratch_create", cells=[storm])["scratchpad"]["scratch_id"]
+    given = {"kinds": ["cell"], "since": past.clock().isoformat()}
+    past.call("scratch_append_cell", scratch_id=pad, cell=calm)
+    then = past.clock().isoformat()
+    assert past.titles("storm calm", **given) == {"cell: calm"}
+    past.call("scratch_delete", scratch_id=pad)
+    assert past.titles("storm calm", **given) == set()
+    assert past.titles("storm calm", **given, as_of=then) == {"cell: calm"}
+
+
 def test_at_a_time_a_phrase_of_one_character_is_found_in_longer_words(past: PastSearcher) -> None:
     note = past.call("note_save", text="日本の港")
     then = past.clock().isoformat()

@@ -191,6 +191,14 @@ def latest_entries(
     return entries
 
 
+def latest_times(
+    tx: Tx, kind: str, refs: Iterable[str], last: int | None = None
+) -> dict[str, datetime]:
+    """Map the ids of things that the journal knows to when they were changed, up to `last`."""
+    entries = latest_entries(tx, [(kind, ref) for ref in refs], last)
+    return {ref: entry.at for (_kind, ref), entry in entries.items()}
+
+
 def last_sequence(tx: Tx) -> int:
     """Return the number of the caller's newest entry; 0 if nothing was ever changed."""
     counters = journal_counters.c

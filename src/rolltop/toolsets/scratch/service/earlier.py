@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 
 from rolltop.core.addresses import Address, record_address, short_id
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
+from rolltop.core.journal import history
 from rolltop.core.journal.snapshot import EarlierThing, JournalSnapshot, Row
 from rolltop.core.pagination import JsonObject
 from rolltop.toolsets.scratch.models import LABEL_KEYS
@@ -35,6 +37,7 @@ class _PadReader:
     """Reads what pads and cells were."""
 
     def __init__(self, tx: Tx, snapshot: JournalSnapshot, limits: PadLimits) -> None:
+        self._tx = tx
         self._snapshot = snapshot
         self._limits = replace(limits, cell_bytes=0)
         self._shared = {limits.namespace, *pad_rows.namespaces_in_view(tx)[0]}
@@ -72,19 +75,23 @@ class _PadReader:
             row["scratch_id"]: row for row in self._snapshot.rows(pads.c.scratch_id, pad_ids)
         }
         texts = self._read_texts(rows)
+        moment = self._snapshot.moment
+        changed = history.latest_times(self._tx, "cell", rows, moment.sequence)
         found: dict[str, EarlierThing | None] = dict.fromkeys({*refs, *rows})
         for cell_id, row in rows.items():
             if pad := found_pads.get(row["scratch_id"]):
-                found[cell_id] = self._describe_cell(row, pad, texts[cell_id])
+                at: datetime = min(pad["updated_at"], moment.at)
+                at = changed.get(cell_id, at)
+                found[cell_id] = self._describe_cell(row, pad, texts[cell_id], at)
         return found
 
-    def _describe_cell(self, row: Row, pad: Row, text: str) -> EarlierThing:
+    def _describe_cell(self, row: Row, pad: Row, text: str, at: datetime) -> EarlierThing:
         shown = {"uri": record_address("pad", pad["scratch_id"])}
         return EarlierThing(
             self._snapshot.version("cell", row["cell_id"], row["version"]),
             _title(pad),
             text,
-            min(pad["updated_at"], self._snapshot.moment.at),
+            at,
             tuple(dict.fromkeys((*pad["tags"], *row["tags"]))),
             pad["deleted_at"] is not None,
             pad["namespace"],

@@ -18,6 +18,7 @@ from rolltop.core.embedding import Embedder, Matrix
 from rolltop.core.errors import RolltopError, Unavailable
 from rolltop.core.fulltext import hybrid_query, suggestions
 from rolltop.core.fulltext.documents import NO_EMBEDDING, FoundText, IndexHit, TextQuery
+from rolltop.core.journal import history
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.leases import JobLease
 from rolltop.core.principal import Principal
@@ -301,11 +302,13 @@ def _find_texts(
     mode, limit, seen = "words" if meaning is None else "hybrid", query.limit, -1
     while True:
         hits = _find_documents(tx, query.words, selection, limit, mode, meaning, kinds)
+        cells = [hit.id for hit in hits if query.since and hit.kind == CELL_KIND]
+        changed = history.latest_times(tx, "cell", cells)  # a pad's is that of any of its cells
         wanted = [
             (hit, pad)
             for hit, pad, tags in _with_pads(tx, hits)
             if has_all_tags((*pad.tags, *(tags or ())), query.tags)
-            and (query.since is None or pad.updated_at > query.since)
+            and (query.since is None or changed.get(hit.id, pad.updated_at) > query.since)
         ][: query.limit]
         is_narrowed = query.tags or query.since
         is_all = len(hits) == seen or limit > _MAX_LOOKED_AT
