@@ -58,6 +58,14 @@ def test_filters_of_notes_are_no_words(mine: Searcher) -> None:
     assert found["matched"] == "all"
 
 
+def test_before_and_after_without_a_date_are_words(mine: Searcher) -> None:
+    (mine.folder / "card.md").write_text("hero card with before:absolute and after:hidden\n")
+    for query in ("hero before:absolute", "after:hidden", 'card BEFORE:"absolute"'):
+        found = mine.search(query)
+        assert [hit["kind"] for hit in found["hits"]] == ["file"], query
+        assert found["matched"] == "all", query
+
+
 def test_without_notes_a_filter_of_theirs_is_a_word(mine: Searcher) -> None:
     mine.call("add_task", title="Push tag:latest")
     mine.call("add_task", title="Push and pull")

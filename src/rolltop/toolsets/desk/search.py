@@ -160,11 +160,17 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
     ]
 
 
-def _read_part(part: QueryPart, kinds: frozenset[Kind]) -> QueryPart:
-    """Return a part of a query; one that filters notes is a word where they are not searched."""
-    if not part.key or "note" in kinds:
+def _read_part(part: QueryPart, kinds: frozenset[Kind], now: datetime) -> QueryPart:
+    """Return a part of a query; one that cannot filter notes is a word, as `before:absolute`."""
+    if not part.key:
         return part
-    return QueryPart(part.typed, part.typed, is_excluded=part.is_excluded)
+    is_filter = "note" in kinds
+    if part.key != "tag" and not part.text[:1].isdigit():
+        try:
+            times.parse_span(part.text, part.key, now)
+        except InvalidArgument:
+            is_filter = False
+    return part if is_filter else QueryPart(part.typed, part.typed, is_excluded=part.is_excluded)
 
 
 @dataclass(frozen=True)
@@ -198,7 +204,7 @@ class SearchRequest:
                     "as_of finds no files: their history is git's",
                     hint="`git log -S <text>` finds the commits that brought a text or took it.",
                 )
-        parts = [_read_part(part, kinds) for part in split_query(words)]
+        parts = [_read_part(part, kinds, now) for part in split_query(words)]
         plain = [part.typed for part in parts if not (part.key or part.is_excluded)]
         if 0 < len(plain) < len(parts):
             words = " ".join(plain)
