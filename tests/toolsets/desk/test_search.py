@@ -246,6 +246,19 @@ def test_no_search_is_empty_while_a_word_is_there(mine: Searcher, word: str, kin
     assert kind in mine.kinds(f"whose {word}?")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test_user_cannot_log_in_with_an_expired_reset_token",
+        "userCannotLogInAnyMoreWithAnExpiredResetToken",
+        "użytkownik_nie_może_się_już_zalogować_by_an_expired_reset_token",
+    ],
+)
+def test_a_word_of_a_name_of_very_many_is_found(mine: Searcher, name: str) -> None:
+    mine.fill(name)
+    assert sorted(mine.kinds("expired token")) == ["cell", "file", "note", "pad", "task"]
+
+
 def test_an_empty_answer_says_what_was_searched_and_the_nearest_word(mine: Searcher) -> None:
     mine.fill("anemometer")
     assert mine.search("anemometre", kinds=["note", "task"]) == {

@@ -30,8 +30,14 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 MAX_WORD_LENGTH: Final = 40
 """Code points of a word that count; the rest of a longer one is not looked at."""
 
-MAX_NAME_PARTS: Final = 8
-"""A name of more parts (a hash, encoded data) is found only whole."""
+MAX_NAME_LENGTH: Final = 400
+"""Code points of a name that count."""
+
+MAX_SHORT_PARTS: Final = 8
+"""A name of more parts that are short (a hash, encoded data) is found only whole."""
+
+_MIN_MEAN_LENGTH: Final = 3
+"""Code points for each part of a name of words, `_` counted; of hashes and Base64 it is two."""
 
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -129,7 +135,8 @@ def uses_pairs(text: str) -> bool:
 
 def _ascii_words(name: str) -> list[str]:
     """Return the words of one ASCII name: itself and, where there are several, its parts."""
-    return _name_and_parts(_ASCII_PART.findall(name))
+    name = name[:MAX_NAME_LENGTH]
+    return _name_and_parts(name, _ASCII_PART.findall(name))
 
 
 def _name_words(name: str) -> str:
@@ -155,7 +162,7 @@ def _parts_of_name(name: str) -> str:
     if name[0].isdigit() and "_" not in name:
         return _stems[name] if len(name) <= _MAX_NUMBER_LENGTH else ""
     parts = [name] if name.islower() and name.isalpha() else _ASCII_PART.findall(name)
-    if len(parts) > MAX_NAME_PARTS:
+    if _is_data(name, parts):
         return _stems["".join(parts)]
     return " ".join(map(_stems.__getitem__, parts))
 
@@ -168,19 +175,23 @@ _splits: Final = _SplitCache(_name_words)
 
 def _cased_words(name: str) -> list[str]:
     """Return the words of a name whose script has spaces: itself and its parts."""
-    plain = _without_diacritics(name)
+    plain = _without_diacritics(name[:MAX_NAME_LENGTH])
     if plain.isascii():
         return _ascii_words(plain)
-    return _name_and_parts([part for part in _parts(plain) if part])
+    return _name_and_parts(plain, [part for part in _parts(plain) if part])
 
 
-def _name_and_parts(parts: list[str]) -> list[str]:
+def _name_and_parts(name: str, parts: list[str]) -> list[str]:
     """Return the words of a name of these parts: one part is the name."""
     whole = "".join(parts).casefold()[:MAX_WORD_LENGTH]
     found = [whole] if whole else []
-    if 1 < len(parts) <= MAX_NAME_PARTS:
+    if len(parts) > 1 and not _is_data(name, parts):
         found += [part.casefold()[:MAX_WORD_LENGTH] for part in parts]
     return [stem(word) for word in found]
+
+
+def _is_data(name: str, parts: list[str]) -> bool:
+    return len(parts) > MAX_SHORT_PARTS and len(name) < _MIN_MEAN_LENGTH * len(parts)
 
 
 def _parts(name: str) -> list[str]:

@@ -37,7 +37,7 @@ from rolltop.toolsets.retrieval.store import (
 )
 
 # Of the schema and of how texts are read, cut and tokenized; other versions have other files.
-VERSION: Final = 10_200 + outline.VERSION
+VERSION: Final = 10_300 + outline.VERSION
 
 # Prefix of the term for a chunk's whole name, as `plain_name` returns it.
 NAME: Final = "="
