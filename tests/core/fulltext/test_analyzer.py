@@ -20,7 +20,7 @@ from rolltop.core.fulltext.analyzer import (
     tokenize,
 )
 from rolltop.core.fulltext.snippets import snippet
-from rolltop.core.fulltext.stemmer import stem
+from rolltop.core.fulltext.stemmer import completed_stems, stem
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -81,13 +81,16 @@ def test_words_are_plain_and_the_same_in_any_case(text: str) -> None:
     assert tokenize(text + "\n" + text) == tokenize(text) * 2
 
 
-def test_stems_are_those_of_an_independent_porter_stemmer() -> None:
+def english_words() -> list[str]:
     own_words = Path(__file__).read_text(encoding="utf-8")  # the nearest English text
     endings = re.findall(r"\w+", "s es ed ing ly ness ful ize izer ization ational ement tion able")
     roots = re.findall(r"\w+", "relat hope motor cann condit sens form act adopt depend control")
     known = {word for word in own_words.lower().split() if word.isascii() and word.isalpha()}
-    known |= {root + ending for root in roots for ending in endings}
-    listed = sorted(known)
+    return sorted(known | {root + ending for root in roots for ending in endings})
+
+
+def test_stems_are_those_of_an_independent_porter_stemmer() -> None:
+    listed = english_words()
     with closing(sqlite3.connect(":memory:")) as witness:
         witness.execute("CREATE VIRTUAL TABLE w USING fts5(x, tokenize='porter ascii')")
         witness.execute("CREATE VIRTUAL TABLE v USING fts5vocab(w, instance)")
@@ -96,6 +99,15 @@ def test_stems_are_those_of_an_independent_porter_stemmer() -> None:
     assert {word: stem(word) for word in listed} == {
         word: stems[number] for number, word in enumerate(listed)
     }
+
+
+def test_every_beginning_of_a_word_leads_to_its_stem() -> None:
+    for word in [*english_words(), "running", "stopped", "studies", "deployment", "authentication"]:
+        for end in range(3, len(word) + 1):
+            start = word[:end]
+            assert stem(word).startswith(start) or stem(word) in completed_stems(start), start
+    assert completed_stems("bus") == ("bu",)
+    assert completed_stems("sail") == ()
 
 
 @given(st.text(st.sampled_from("ab \n.é"), max_size=6000))

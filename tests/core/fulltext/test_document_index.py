@@ -181,5 +181,8 @@ def test_a_name_is_sought_by_its_parts_and_a_phrase_as_it_stands() -> None:
     )
     assert phrase_query.split_name("foo-bar") == phrase_query.split_phrase("foo bar")
     assert phrase_query.split_name("東京都") == ("東京", "京都")
+    assert phrase_query.split_name("parsing_ht*") == ("pars", "ht*")
+    assert phrase_query.split_name("parsings*") == ("parsings*",)
+    assert phrase_query.split_name("東京都*") == ("東京", "京都*")
     assert phrase_query.split_name("!?") == ()
     assert len(phrase_query.split_phrase("word " * 500)) == phrase_query.MAX_WORDS

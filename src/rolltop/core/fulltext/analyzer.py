@@ -90,9 +90,12 @@ def tokenize(text: str) -> list[str]:
 
 def tokenize_joined(text: str) -> str:
     """Return the text's words with a space between two: what `words` returns, in one string."""
-    if text.isascii():
-        return " ".join(filter(None, map(_ascii_splits.__getitem__, _ASCII_NAME.findall(text))))
     return " ".join(filter(None, map(_splits.__getitem__, split_names(text))))
+
+
+def tokenize_unstemmed(text: str) -> list[str]:
+    """Return the text's words as `tokenize` does, with their endings."""
+    return [word for name in split_names(text) for word in _name_words(name)]
 
 
 def split_names(text: str) -> list[str]:
@@ -134,27 +137,27 @@ def uses_pairs(text: str) -> bool:
 
 
 def _ascii_words(name: str) -> list[str]:
-    """Return the words of one ASCII name: itself and, where there are several, its parts."""
+    """Return the words of an ASCII name: itself and, where there are several, its parts."""
     name = name[:MAX_NAME_LENGTH]
     return _name_and_parts(name, _ASCII_PART.findall(name))
 
 
-def _name_words(name: str) -> str:
-    """Return the words of one name in any script, with a space between two."""
+def _name_words(name: str) -> list[str]:
+    """Return the words of one name in any script, with their endings."""
     if name.isascii():
-        return _ascii_splits[name]
+        return _ascii_words(name)
     if len(name) > _MAX_MARKS:
         name = _excess_marks().sub("", name)
     plain = unicodedata.normalize("NFKC", name)
     if plain != name:  # it may hold separators now
-        return tokenize_joined(plain)
+        return tokenize_unstemmed(plain)
     found: list[str] = []
     for piece in _pair_pattern().split(name):
         if piece and _pair_pattern().fullmatch(piece):
             found += [piece[at : at + 2] for at in range(len(piece))]
         elif piece:
             found += _cased_words(piece)
-    return " ".join(found)
+    return found
 
 
 def _parts_of_name(name: str) -> str:
@@ -169,8 +172,7 @@ def _parts_of_name(name: str) -> str:
 
 _stems: Final = _SplitCache(lambda part: stem(part.lower()[:MAX_WORD_LENGTH]))
 _ascii_parts: Final = _SplitCache(_parts_of_name)
-_ascii_splits: Final = _SplitCache(lambda name: " ".join(_ascii_words(name)))
-_splits: Final = _SplitCache(_name_words)
+_splits: Final = _SplitCache(lambda name: " ".join(map(stem, _name_words(name))))
 
 
 def _cased_words(name: str) -> list[str]:
@@ -187,7 +189,7 @@ def _name_and_parts(name: str, parts: list[str]) -> list[str]:
     found = [whole] if whole else []
     if len(parts) > 1 and not _is_data(name, parts):
         found += [part.casefold()[:MAX_WORD_LENGTH] for part in parts]
-    return [stem(word) for word in found]
+    return found
 
 
 def _is_data(name: str, parts: list[str]) -> bool:

@@ -7,8 +7,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-from rolltop.core.fulltext.analyzer import tokenize, tokenize_joined
+from rolltop.core.fulltext.analyzer import tokenize, tokenize_joined, tokenize_unstemmed
 from rolltop.core.fulltext.bm25 import is_function_word, is_prefix_term
+from rolltop.core.fulltext.stemmer import completed_stems, stem
 
 Phrase = tuple[str, ...]
 """Words that stand in a row; a last one that ends in `*` stands for all it begins."""
@@ -53,18 +54,30 @@ def split_name(text: str) -> Phrase:
     """Return the words of one name of a query: of its parts, so that prose is found as well.
 
     `parse_http` finds `parseHTTP` and “parse HTTP”. Several names in a row are a phrase.
+    The last word of one that ends in `*` stands for all that begins with its letters.
     """
-    plain = unicodedata.normalize("NFKD", text)
+    name = text.rstrip("*")
+    plain = unicodedata.normalize("NFKD", name)
     plain = "".join(c for c in plain if not unicodedata.combining(c))
-    found = tokenize(text)[: MAX_WORDS + 1]
+    found = tokenize_unstemmed(name)[: MAX_WORDS + 1]
     if len(found) > 1 and _NAME.fullmatch(plain) and not any(map(_is_pair, found)):
         found = found[1:]
-    return _drop_pair_tail(tuple(found))[:MAX_WORDS]
+    words = _drop_pair_tail(tuple(found))[:MAX_WORDS]
+    stems = tuple(map(stem, words))
+    return (*stems[:-1], f"{words[-1]}*") if words and name != text else stems
 
 
-def as_prefix(given: Phrase) -> Phrase:
-    """Return a phrase whose last word stands for all it begins."""
-    return (*given[:-1], f"{given[-1].rstrip('*')}*")
+def expand_prefix(phrase: Phrase) -> tuple[Phrase, ...]:
+    """Return phrases any of which will do for one: a text's words are indexed by their stems.
+
+    Besides, a name that the phrase is the beginning of may be indexed only whole: `9f 86 d*` is
+    `9f86d*` too.
+    """
+    *before, last = phrase
+    if not last.endswith("*"):
+        return (phrase,)
+    stems = ((*before, one) for one in completed_stems(last[:-1]))
+    return (phrase, *stems, *([("".join(phrase),)] if before else []))
 
 
 def is_prefix(word: str) -> bool:
@@ -78,8 +91,10 @@ def is_significant(given: Phrase) -> bool:
 
 
 def _has_phrase(words: str, phrase: Phrase) -> bool:
-    text = " ".join(phrase).rstrip("*")
-    return (f" {text}" if is_prefix(phrase[-1]) else f" {text} ") in words
+    return any(
+        f" {' '.join(one).rstrip('*')}{'' if is_prefix(one[-1]) else ' '}" in words
+        for one in expand_prefix(phrase)
+    )
 
 
 def _is_pair(word: str) -> bool:

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from rolltop.core.db import Tx
 from rolltop.core.fulltext.bm25 import K1, B
 from rolltop.core.fulltext.filters import OWNER
-from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, is_prefix
+from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, expand_prefix, is_prefix
 from rolltop.core.fulltext.postgres_fts import occurrences_from_rank
 from rolltop.core.fulltext.tables import tenant_lexeme, words_of_whole_parts, words_of_wholes
 
@@ -132,5 +132,8 @@ def _tsquery(name: str) -> ColumnElement[Any]:
 
 def _lexemes(phrase: Phrase) -> str:
     """Return a phrase as a tsquery takes it: words hold no quotation marks or backslashes."""
-    words = [f"'{w.rstrip('*')}':*" if is_prefix(w) else f"'{w}'" for w in phrase]
-    return f"({' <-> '.join(words)})"
+    either = (
+        " <-> ".join(f"'{w.rstrip('*')}':*" if is_prefix(w) else f"'{w}'" for w in one)
+        for one in expand_prefix(phrase)
+    )
+    return f"({' | '.join(either)})"

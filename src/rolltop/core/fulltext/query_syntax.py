@@ -11,7 +11,6 @@ from rolltop.core.fulltext.phrase_query import (
     MAX_PHRASES,
     Phrase,
     PhraseQuery,
-    as_prefix,
     split_name,
     split_phrase,
 )
@@ -44,10 +43,7 @@ class QueryPart(NamedTuple):
     @property
     def phrase(self) -> Phrase:
         """The words that have to stand in a row; () for a text without words."""
-        if self.is_quoted:
-            return split_phrase(self.text)
-        words = split_name(self.text)
-        return as_prefix(words) if words and self.text.endswith("*") else words
+        return split_phrase(self.text) if self.is_quoted else split_name(self.text)
 
 
 def split_query(query: str) -> list[QueryPart]:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from rolltop.core.fulltext.bm25 import K1, B, is_prefix_term
 from rolltop.core.fulltext.inflections import inflections
-from rolltop.core.fulltext.stemmer import stem
+from rolltop.core.fulltext.stemmer import completed_stems, stem
 
 Key = TypeVar("Key")
 
@@ -47,8 +47,14 @@ class Relevance(NamedTuple):
 
 
 def query_forms(words: Iterable[str]) -> list[QueryTerm]:
-    """Return a query's words with their irregular forms, each group once."""
-    groups = dict.fromkeys(inflections(word) for word in words)
+    """Return a query's words with their irregular forms, each group once.
+
+    Those of a word that ends in `*` are the stems of what it begins.
+    """
+    groups = dict.fromkeys(
+        (word, *completed_stems(word[:-1])) if word[-1] == "*" else inflections(word)
+        for word in words
+    )
     return [
         QueryTerm(forms, REPORTING_WEIGHT if _REPORTING.intersection(forms) else 1.0)
         for forms in groups

@@ -41,6 +41,12 @@ _STEP_4_ENDINGS: Final[dict[str, str]] = dict.fromkeys(
     "",
 )
 
+_ENDINGS: Final = (
+    *("", "s", "ed", "ing"),
+    *(re.sub("i$", "y", one) for one in (*_STEP_2_ENDINGS, *_STEP_3_ENDINGS, *_STEP_4_ENDINGS)),
+)
+"""As they are spelled: in the later steps `y` is `i`."""
+
 
 @lru_cache(1 << 16)
 def stem(word: str) -> str:
@@ -58,6 +64,22 @@ def stem(word: str) -> str:
     word = _replace_ending(word, _STEP_3_ENDINGS, 0)
     word = _replace_ending(word, _STEP_4_ENDINGS, 1)
     return _strip_final_letter(word)
+
+
+@lru_cache(1 << 10)
+def completed_stems(beginning: str) -> tuple[str, ...]:
+    """Return the stems of words with this beginning that do not have it themselves.
+
+    So that whoever looks for what begins with it in an index of stems looks for these too: for
+    `deploym` it is `deploy`, the stem of "deployment", and for `bus` it is `bu`.
+    """
+    found = {
+        stem(beginning + ending[at:])
+        for ending in _ENDINGS
+        for at in range(len(ending) + 1)
+        if beginning.endswith(ending[:at])
+    }
+    return tuple(sorted(one for one in found if not one.startswith(beginning)))
 
 
 def _strip_plural(word: str) -> str:

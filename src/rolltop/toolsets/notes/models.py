@@ -274,9 +274,9 @@ class OneWrite:
 class NoteFilters:
     """Which notes a list shows, and in which order.
 
-    Texts must match `phrases`; of the terms in `names` some may be missing. `symbols` are matched
-    literally. `before` and `after` bound the modification time strictly. With `is_partial` the
-    query has more phrases than count.
+    Texts must match `phrases`; of the terms in `names` some may be missing: `typed` is how they
+    were typed. `symbols` are matched literally. `before` and `after` bound the modification time
+    strictly. With `is_partial` the query has more phrases than count.
     """
 
     phrases: PhraseQuery
@@ -286,6 +286,7 @@ class NoteFilters:
     before: float | None = None
     after: float | None = None
     names: tuple[Phrase, ...] = ()
+    typed: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     sort: Sort = "modified"
     is_partial: bool = False

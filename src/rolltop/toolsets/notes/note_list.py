@@ -47,12 +47,6 @@ from rolltop.toolsets.notes.store.notebooks import Notebook
 # Ranking reads each match: of more than this the newest come first, unless rank is asked for. So
 # many notes may the rarer words of a question have in sum, of which one is enough.
 MAX_RANKED: Final = 5000
-# The index holds stems, which are shorter than a word in typing: endings that may complete it.
-# fmt: off
-_SUFFIXES: Final = (
-    "e", "s", "es", "y", "ty", "ly", "on", "ion", "g", "ng", "ing", "d", "ed", "t", "nt",
-)
-# fmt: on
 # The beginnings of the newest notes that suggestions come from.
 _MAX_SUGGESTION_NOTES: Final = 200
 _MIN_SUGGESTION_LENGTH: Final = 4
@@ -85,7 +79,7 @@ class _QueryParts:
     untagged: list[str] = field(default_factory=list[str])
     before: list[float] = field(default_factory=list[float])
     after: list[float] = field(default_factory=list[float])
-    names: list[Phrase] = field(default_factory=list["Phrase"])
+    names: dict[Phrase, str] = field(default_factory=dict["Phrase", str])
     quoted: list[Phrase] = field(default_factory=list["Phrase"])
     excluded: list[Phrase] = field(default_factory=list["Phrase"])
     symbols: list[str] = field(default_factory=list[str])
@@ -99,8 +93,10 @@ class _QueryParts:
         elif part.key == "after":
             self.after.append(_parse_day(part.text, "after:", self.now))
         elif words := part.phrase:
-            wanted = self.quoted if part.is_quoted else self.names
-            (self.excluded if part.is_excluded else wanted).append(words)
+            if part.is_excluded or part.is_quoted:
+                (self.excluded if part.is_excluded else self.quoted).append(words)
+            else:
+                self.names.setdefault(words, part.text)
         elif (text := part.text.strip()) and not text.isascii() and not part.is_excluded:
             # Without a letter or digit, ASCII marks are dropped; others (an emoji) are matched.
             self.symbols.append(text[:_MAX_SYMBOL_LENGTH])
@@ -254,7 +250,7 @@ class _TermChoice:
                 filters = self._with_terms(any_of=some, weights=(1.0,) * len(some))
                 if match := self._match_or_none(replace(filters, symbols=symbols), "some"):
                     return match
-        last = self._with_terms(required=(phrase_query.as_prefix(names[-1]),))
+        last = self._with_terms(required=(self._last_prefix(),))
         match = self._match_or_none(last, "prefix")
         quoted = bool(self.filters.phrases.required)
         return match or (self._match_or_none(self.filters, "some") if quoted else None)
@@ -287,12 +283,14 @@ class _TermChoice:
         if any(name[-1].endswith("*") for name in names):
             return names, True
         if names and names[-1] == given[-1] and not self._count(names[-1]):
-            last = names[-1]
-            completed = ((*last[:-1], stem(last[-1] + suffix)) for suffix in _SUFFIXES)
-            for tried in (phrase_query.as_prefix(last), *completed):
-                if self._count(tried):
-                    return (*names[:-1], tried), True
+            last = self._last_prefix()
+            if self._count(last):
+                return (*names[:-1], last), True
         return names, False
+
+    def _last_prefix(self) -> Phrase:
+        """Return the last name with its last word standing for all that it begins."""
+        return phrase_query.split_name(f"{self.filters.typed[-1]}*")
 
     def _counts(self, names: Iterable[Phrase]) -> dict[Phrase, int]:
         return {name: self._count(name) for name in names}
@@ -372,6 +370,7 @@ def _parse_query(query: ListQuery, split: Iterable[QueryPart], now: datetime) ->
     return NoteFilters(
         phrases=phrase_query.PhraseQuery(quoted[: phrase_query.MAX_PHRASES], excluded[:_MAX_NAMES]),
         names=names[:_MAX_NAMES],
+        typed=tuple(parts.names.values())[:_MAX_NAMES],
         tags=tuple(dict.fromkeys(parts.tags)),
         untagged=tuple(dict.fromkeys(parts.untagged)),
         trash=_TRASH[query.trash_s],
