@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.dispatch import error_answer, internal_error
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, InvalidText, Unavailable
 from rolltop.toolsets.notes import TOOLSET
-from rolltop.toolsets.notes.models import Content, NewNote
+from rolltop.toolsets.notes.models import Content, ListQuery, NewNote, NotePageRequest
+from rolltop.toolsets.notes.note_list import list_notes
 from rolltop.toolsets.notes.store.notebooks import Notebook
+from tests.growth import count_calls
 
 if TYPE_CHECKING:
     from rolltop.core.db import Tx
@@ -130,3 +134,16 @@ def test_a_tag_of_any_length_from_elsewhere_is_kept_and_found(mine: Caller) -> N
     assert mine.get(note)["tags"] == [long, "short"]
     assert mine.listed(q=f"storm tag:{long}") == mine.listed(tags=["short"]) == [note]
     assert mine.listed(q=f"storm tag:{long[:-1]}") == []
+
+
+def test_few_words_that_no_note_has_are_compared_with_those_there_are(mine: Caller) -> None:
+    drawn = Random(1)  # noqa: S311  # made-up words
+    words = ["".join(drawn.choices(ascii_lowercase, k=8)) for _ in range(1200)]
+    for at in range(0, 1000, 200):
+        mine.note(" ".join(words[at : at + 200]))
+    query = ListQuery(" ".join(words[1000:]))
+
+    def ask(tx: Tx) -> None:
+        assert not list_notes(tx, mine.desk.settings, query, NotePageRequest()).items
+
+    assert count_calls(lambda: mine.desk.database.read_sync(mine.scope, ask)) < 1_000_000

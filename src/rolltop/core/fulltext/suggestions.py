@@ -10,7 +10,9 @@ from sqlalchemy import func, select
 
 from rolltop.core.argument_names import suggest_name
 from rolltop.core.db import Tx
+from rolltop.core.fulltext.bm25 import is_function_word
 from rolltop.core.fulltext.filters import OWNER, build_filter, filter_clauses
+from rolltop.core.fulltext.stemmer import stem
 from rolltop.core.fulltext.tables import search_parts, search_texts
 
 _WORD: Final = re.compile(r"\w{4,40}")
@@ -22,19 +24,26 @@ _MAX_PART_LENGTH: Final = 10_000
 
 
 def suggest_word(texts: Iterable[str], question: str) -> str | None:
-    """Return the word of the texts that a word of the question is a misspelling of, if any."""
+    """Return the word of the texts that a word of the question is a misspelling of, if any.
+
+    No other word is compared than those that share the first or the last letter.
+    """
     words: list[str] = _WORD.findall(question.casefold())
-    asked = list(dict.fromkeys(words))[:_MAX_WORDS_ASKED]
-    similar: dict[str, set[str]] = {word: set() for word in asked}
-    for text in texts:
-        words = _WORD.findall(text.casefold())
-        for found in set(words):
-            for word, candidates in similar.items():
-                is_similar = word[0] == found[0] and abs(len(word) - len(found)) <= _MAX_SLIPS
-                if is_similar and len(candidates) < _MAX_SIMILAR_WORDS:
-                    candidates.add(found)
-    suggestions = (suggest_name(word, sorted(similar[word])) for word in asked)
-    return next((found for found in suggestions if found), None)
+    asked = [word for word in dict.fromkeys(words) if not is_function_word(word)]
+    known: set[str] = set()
+    for text in texts if asked else ():
+        known.update(_WORD.findall(text.casefold()))
+    for word in asked[:_MAX_WORDS_ASKED]:
+        similar = sorted(
+            found
+            for found in known
+            if abs(len(word) - len(found)) <= _MAX_SLIPS
+            and (word[0] == found[0] or word[-1] == found[-1])
+        )
+        is_known = stem(word) in map(stem, similar)
+        if not is_known and (found := suggest_name(word, similar[:_MAX_SIMILAR_WORDS])):
+            return found
+    return None
 
 
 def suggest_indexed_word(

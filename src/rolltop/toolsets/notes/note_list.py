@@ -15,7 +15,7 @@ from math import log
 from typing import Any, Final
 from uuid import UUID
 
-from rolltop.core import argument_names, arguments, times
+from rolltop.core import arguments, times
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import record_address
 from rolltop.core.db import Tx
@@ -25,7 +25,7 @@ from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.fulltext.inflections import inflections
 from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery
 from rolltop.core.fulltext.query_syntax import QueryPart, split_query
-from rolltop.core.fulltext.stemmer import stem
+from rolltop.core.fulltext.suggestions import suggest_word
 from rolltop.core.pagination import Page
 from rolltop.core.settings import Settings
 from rolltop.toolsets.notes import edits, search_page
@@ -49,8 +49,6 @@ from rolltop.toolsets.notes.store.notebooks import Notebook
 MAX_RANKED: Final = 5000
 # The beginnings of the newest notes that suggestions come from.
 _MAX_SUGGESTION_NOTES: Final = 200
-_MIN_SUGGESTION_LENGTH: Final = 4
-_MAX_EDIT_DISTANCE: Final = 2
 _MAX_OFFSET: Final = 1 << 40
 _MAX_TITLES_READ: Final = 1000
 # In cursors, the order of a search with more than MAX_RANKED matches.
@@ -64,7 +62,6 @@ _DAY_SECONDS: Final = 24 * 3600.0
 _EPOCH: Final = date(1970, 1, 1)
 _DAY_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_WORD: Final = re.compile(r"[^\W_]+")
 _MAX_SYMBOL_LENGTH: Final = 100
 _MAX_NAMES: Final = 1000
 _TRASH: Final = {0: False, 1: True, 2: None}
@@ -257,21 +254,9 @@ class _TermChoice:
 
     def _suggest(self) -> _Match:
         """Answer an empty list with the nearest word of the newest notes."""
-        names = filter(phrase_query.is_significant, self.filters.names)
-        typed = {name[-1].rstrip("*") for name in names}
-        typed = {word for word in typed if len(word) >= _MIN_SUGGESTION_LENGTH}
-        known: dict[str, str] = {}
-        if typed:
-            for text in self.notebook.newest_texts(_MAX_SUGGESTION_NOTES):
-                known |= {stem(word): word for word in _WORD.findall(text.lower())}
-        near = (
-            argument_names.suggest_name(
-                word, [k for k in known if abs(len(k) - len(word)) <= _MAX_EDIT_DISTANCE]
-            )
-            for word in typed - known.keys()
-        )
-        found = next(filter(None, near), None)
-        return _Match(self.filters, 0, suggestion=known[found] if found else None)
+        texts = self.notebook.newest_texts(_MAX_SUGGESTION_NOTES)
+        nearest = suggest_word(texts, " ".join(self.filters.typed))
+        return _Match(self.filters, 0, suggestion=nearest)
 
     def _significant_names(self) -> tuple[tuple[Phrase, ...], bool]:
         """Choose the significant names; the last is a prefix if nothing has it whole."""
