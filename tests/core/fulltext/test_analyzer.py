@@ -14,7 +14,9 @@ from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.fulltext.analyzer import (
     CHUNK_CODE_POINTS,
+    MAX_BLOCK_LENGTH,
     MAX_CHUNKS,
+    MAX_NAME_LENGTH,
     OVERLAP_CODE_POINTS,
     chunks,
     tokenize,
@@ -22,6 +24,7 @@ from rolltop.core.fulltext.analyzer import (
 from rolltop.core.fulltext.snippets import snippet
 from rolltop.core.fulltext.stemmer import completed_stems, stem
 from tests.campaign import examples
+from tests.growth import count_calls
 
 if TYPE_CHECKING:
     from tests.core.fulltext.conftest import Index
@@ -79,6 +82,21 @@ def test_words_are_plain_and_the_same_in_any_case(text: str) -> None:
         assert len(word) >= 1
         assert not set(word) & set(" '\"\\\x00_")
     assert tokenize(text + "\n" + text) == tokenize(text) * 2
+
+
+def test_a_long_line_is_cut_into_words_piece_by_piece() -> None:
+    """No call of `re` or `str` takes all of it: meanwhile no other thread would run."""
+    names = [f"name{n} parseHTTP,größe_{n};" for n in range(20_000)]
+    line = "".join(names)
+    assert tokenize(line) == [word for name in names for word in tokenize(name)]
+    assert set(tokenize("0a1b" * MAX_BLOCK_LENGTH)) == {("0a1b" * 10)}
+    for unit in ("a ", "0a"):
+        assert count_calls(lambda unit=unit: tokenize(unit * (20 * MAX_BLOCK_LENGTH))) > 80
+
+
+def test_of_a_name_without_end_the_beginning_counts() -> None:
+    words = tokenize("some_word_" * 1000)
+    assert (len(words), set(words[1:])) == (1 + 2 * MAX_NAME_LENGTH // 10, {"some", "word"})
 
 
 def english_words() -> list[str]:

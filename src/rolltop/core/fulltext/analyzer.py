@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
@@ -39,8 +39,12 @@ MAX_SHORT_PARTS: Final = 8
 _MIN_MEAN_LENGTH: Final = 3
 """Code points for each part of a name of words, `_` counted; of hashes and Base64 it is two."""
 
+MAX_BLOCK_LENGTH: Final = 1 << 16
+"""Code points that are cut into names at once: meanwhile no other thread runs."""
+
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SEPARATOR: Final = re.compile("[^0-9A-Za-z_\x80-\U0010ffff]")
 _MAX_CACHED_NAMES: Final = 1 << 14  # split names remembered: more make no difference that shows
 _MAX_CACHED_LENGTH: Final = 200  # code points; a longer name is data, and comes once
 _MAX_MARKS: Final = 30
@@ -90,7 +94,20 @@ def tokenize(text: str) -> list[str]:
 
 def tokenize_joined(text: str) -> str:
     """Return the text's words with a space between two: what `words` returns, in one string."""
+    if len(text) > MAX_BLOCK_LENGTH:
+        return " ".join(filter(None, map(tokenize_joined, _blocks(text))))
     return " ".join(filter(None, map(_splits.__getitem__, split_names(text))))
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield a text in blocks, cut between two names unless one is longer than counts."""
+    start = 0
+    while start < len(text):
+        end = start + MAX_BLOCK_LENGTH
+        found = _SEPARATOR.search(text, end - MAX_NAME_LENGTH, end)
+        end = found.end() if found else end
+        yield text[start:end]
+        start = end
 
 
 def tokenize_unstemmed(text: str) -> list[str]:
