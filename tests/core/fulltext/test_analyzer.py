@@ -165,6 +165,9 @@ def test_a_snippet_shows_where_the_words_are() -> None:
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert snippet(text, "nothing").startswith("intro intro")
+    for word in ("key", "days", "any", "x1"):
+        text = f"{'intro ' * 80}where {word} is{' outro' * 80}"
+        assert f"where {word} is" in snippet(text, word)
 
 
 @given(query=st.one_of(SYNTAX, ANY_TEXT))

@@ -14,7 +14,7 @@ SNIPPET_WIDTH: Final = 240
 _SPACE: Final = re.compile(r"\s+")
 _NAME: Final = re.compile(r"\w+")
 _ELLIPSIS: Final = "…"
-_MIN_PREFIX: Final = 3  # first letters of a word that taking off its ending leaves
+_MAX_BEGINNING: Final = 3  # first letters of a word by which it is looked for
 _MAX_SCANNED: Final = 20_000  # code points; parts are shorter, except of very long texts
 
 
@@ -60,7 +60,12 @@ def _candidate_names(line: str, wanted: frozenset[str]) -> Iterator[re.Match[str
     if not line.isascii():  # a letter may have several forms
         yield from _NAME.finditer(line)
         return
-    beginnings = {re.escape(word[:_MIN_PREFIX]) for word in wanted if word.isascii()}
+    # A stem has all letters of its word but for the last: `kei` of `key`.
+    beginnings = {
+        re.escape(word[: max(2, len(word) - 1)][:_MAX_BEGINNING])
+        for word in wanted
+        if word.isascii()
+    }
     if not beginnings:
         return
     at = 0
