@@ -120,6 +120,9 @@ def test_conditions_hold_however_many_there_are(shelf: Caller) -> None:
     phrases = [f'"{number}"' for number in range(100, 133)]
     assert found(" ".join(phrases[:32])) == (["Numbers"], "all")
     assert found(" ".join(phrases)) == (["Numbers"], "some")
+    names = " ".join(f"w{number}" for number in range(32))
+    shelf.note(f"Names\n{names}")
+    assert [found(names)[1], found(f"the {names} w32")[1]] == ["all", "some"]
 
 
 def test_a_query_finds_what_a_person_means(shelf: Caller) -> None:

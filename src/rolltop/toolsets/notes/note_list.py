@@ -346,10 +346,9 @@ def _parse_query(query: ListQuery, split: Iterable[QueryPart], now: datetime) ->
         tuple(dict.fromkeys(some)) for some in (parts.quoted, parts.excluded, parts.names)
     )
     symbols = tuple(dict.fromkeys(parts.symbols))
-    is_partial = (
-        max(len(quoted), len(symbols)) > phrase_query.MAX_PHRASES
-        or max(len(excluded), len(names)) > _MAX_NAMES
-    )
+    significant = tuple(filter(phrase_query.is_significant, names)) or names
+    counted = max(len(quoted), len(symbols), len(significant))
+    is_partial = counted > phrase_query.MAX_PHRASES or len(excluded) > _MAX_NAMES
     is_search = bool(quoted or parts.names)
     sort = query.sort or ("rank" if is_search else "modified")
     return NoteFilters(
