@@ -49,6 +49,16 @@ def test_what_an_operator_leaves_out_hides_nothing_behind_it(mine: Searcher) -> 
     assert sorted(mine.kinds("storm -masts", kinds=["task", "cell"])) == ["cell", "task"]
 
 
+def test_what_code_and_commands_are_made_of_is_no_operator(mine: Searcher) -> None:
+    text = "storm: git commit -m, returns -1 WHERE masts IS NOT NULL"
+    mine.fill(text)
+    for query in ("git commit -m storm", "storm returns -1", "storm masts IS NOT NULL"):
+        found = mine.search(query)
+        kinds = {hit["kind"] for hit in found["hits"] if text in str(hit)}
+        assert kinds >= {"cell", "file", "note", "task"}, query
+        assert found["matched"] == "all", query
+
+
 def test_filters_of_notes_are_no_words(mine: Searcher) -> None:
     mine.fill()
     mine.call("note_save", text="a storm at home")

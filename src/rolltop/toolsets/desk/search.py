@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -65,6 +66,8 @@ _MAX_START: Final = 10_000
 _FURTHER: Final = 4
 """How many times as many texts are asked for where too many were changed since."""
 _SCORE_DIGITS: Final = 2
+_CODE: Final = re.compile(r"-[A-Za-z0-9]|NULL")
+"""What is left out of no search: `git commit -m`, `returns -1`, `IS NOT NULL`."""
 _KINDS_OF: Final[Mapping[str, frozenset[Kind]]] = {
     "notes": frozenset({"note"}),
     "scratch": frozenset({"pad", "cell"}),
@@ -162,6 +165,8 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
 
 def _read_part(part: QueryPart, kinds: frozenset[Kind], now: datetime) -> QueryPart:
     """Return a part of a query; one that cannot filter notes is a word, as `before:absolute`."""
+    if part.is_excluded and _CODE.fullmatch(part.typed):
+        return QueryPart(part.typed, part.typed)
     if not part.key:
         return part
     is_filter = "note" in kinds
