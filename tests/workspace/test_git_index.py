@@ -41,15 +41,20 @@ def test_an_index_of_names_without_end_tracks_nothing(tmp_path: Path, entries: l
     assert not tracked_paths(str(tmp_path), id_bytes=20, ignore_case=False).has("a")
 
 
-def test_half_of_a_split_index_tracks_nothing(tmp_path: Path) -> None:
+def test_both_halves_of_a_split_index_track(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     git(tmp_path, "config", "core.splitIndex", "true")
-    for name in ("a", "b"):
+    names = ["a", "b", "c"]
+    for name in names:
         (tmp_path / name).touch()
         git(tmp_path, "add", name)
-    tracked = tracked_paths(str(tmp_path / ".git"), id_bytes=20, ignore_case=False)
-    assert not tracked.has("a")
-    assert not tracked.has("b")
+    (tmp_path / "a").write_text("changed")
+    git(tmp_path, "add", "a")
+    git_dir = tmp_path / ".git"
+    assert list(git_dir.glob("sharedindex.*"))
+    tracked = tracked_paths(str(git_dir), id_bytes=20, ignore_case=False)
+    assert all(map(tracked.has, names))
+    assert not tracked.has("")
 
 
 def test_a_configuration_that_includes_itself_is_read_a_few_times(

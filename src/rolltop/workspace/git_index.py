@@ -1,7 +1,8 @@
-"""Which files a git repository tracks, read from its index (versions 2, 3 and 4).
+"""Which files a git repository tracks, read from its index (versions 2, 3 and 4, split or not).
 
-The format is the one of `gitformat-index(5)`. A damaged index, or one that is split into two
-files, counts as tracking nothing: the ignore rules then apply unsoftened, and nothing fails.
+The format is the one of `gitformat-index(5)`. A damaged index counts as tracking nothing: the
+ignore rules then apply unsoftened, and nothing fails. Of a split one all names count, those too
+that only its older half has.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _EXTENDED_FLAG = 0x40
 _VERSIONS = range(2, 5)
 _COMPRESSED_NAMES_VERSION = 4
 _MAX_VARINT_BYTES = 9
+_SHARED_INDEX = b"link"
+"""The extension that names the other half: the first, where there is one."""
 # Of a path from the top of a working tree; Linux opens no longer one.
 _MAX_NAME_BYTES = 4096
 # Names of version 4 say how much of the one before they begin with: how many times the length of
@@ -77,7 +80,7 @@ def tracked_paths(git_dir: str, *, id_bytes: int, ignore_case: bool) -> TrackedP
         status = os.stat(path)  # noqa: PTH116 - any bytes in a name
         state = status.st_mtime_ns, status.st_size, status.st_ino
         return _load_index(path, state, id_bytes, ignore_case=ignore_case)
-    except (OSError, ValueError, IndexError, _DamagedIndex):
+    except (OSError, ValueError):  # a path that was read from a file may hold a NUL
         return _NOTHING_TRACKED
 
 
@@ -85,13 +88,24 @@ def tracked_paths(git_dir: str, *, id_bytes: int, ignore_case: bool) -> TrackedP
 def _load_index(
     path: str, _state: tuple[int, int, int], id_bytes: int, *, ignore_case: bool
 ) -> TrackedPaths:
-    with open_rule_file(path, _MAX_INDEX_BYTES) as file:
-        names, submodules = _read_entries(file.read(), id_bytes)
+    try:
+        names, submodules, shared_id = _read_entries(path, id_bytes)
+        if any(shared_id):
+            shared_path = f"{path.rpartition('/')[0]}/sharedindex.{shared_id.hex()}"
+            more, more_submodules, _ = _read_entries(shared_path, id_bytes)
+            names, submodules = names + more, submodules + more_submodules
+    except (ValueError, IndexError, _DamagedIndex):
+        return _NOTHING_TRACKED
     return TrackedPaths(names, submodules, ignore_case=ignore_case)
 
 
-def _read_entries(content: bytes, id_bytes: int) -> tuple[list[str], list[str]]:
-    """Read the names of an index's entries, and of those that are submodules."""
+def _read_entries(path: str, id_bytes: int) -> tuple[list[str], list[str], bytes]:
+    """Read the names of an index's entries, and of those that are submodules.
+
+    Of a split index the id of the other half comes with them.
+    """
+    with open_rule_file(path, _MAX_INDEX_BYTES) as file:
+        content = file.read()
     version = int.from_bytes(content[4:8], "big")
     if content[:4] != b"DIRC" or version not in _VERSIONS:
         raise _DamagedIndex
@@ -118,12 +132,12 @@ def _read_entries(content: bytes, id_bytes: int) -> tuple[list[str], list[str]]:
         left -= len(name)
         if len(name) > _MAX_NAME_BYTES or left < 0:
             raise _DamagedIndex
-        names.append(name.decode("latin-1"))
+        if name:  # one that replaces an entry of the other half has none
+            names.append(name.decode("latin-1"))
         if submodule:
-            submodules.append(names[-1])
-    if content[at : at + 4] == b"link":  # the names of another file belong to it
-        raise _DamagedIndex
-    return names, submodules
+            submodules.append(name.decode("latin-1"))
+    is_split = content[at : at + 4] == _SHARED_INDEX
+    return names, submodules, content[at + 8 : at + 8 + id_bytes] if is_split else b""
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:

@@ -14,8 +14,8 @@ from functools import lru_cache
 from rolltop.workspace.safe_open import read_rule_file
 from rolltop.workspace.wildmatch import WILDCARDS, MalformedPattern, fold, wildmatch_regex
 
-# Files beyond these bounds are passed over, as git does with those over 100 MiB: a name is matched
-# against all patterns at once, which nothing can interrupt.
+# A larger file is passed over, as git does with those over 100 MiB, and rules beyond these bounds
+# do not count: a name is matched against all patterns at once, which nothing can interrupt.
 _MAX_IGNORE_FILE_BYTES = 4 * 1024 * 1024
 _MAX_RULES = 100_000
 _MAX_PATTERNS = 2_000
@@ -225,15 +225,22 @@ def parse_rules(content: bytes, *, ignore_case: bool = False) -> IgnoreRules:
 
 def _parse(content: bytes) -> list[_Rule]:
     rules: list[_Rule] = []
+    patterns = 0
     for line in content.removeprefix(_BOM).split(b"\n"):
         if not line or line.startswith(b"#"):
             continue
         text = line.removesuffix(b"\r").split(b"\0", 1)[0].decode("latin-1")
         rule = _parse_rule(len(rules), _without_trailing_spaces(text))
-        if rule is not None:
+        if rule is None:
+            continue
+        is_extension = not rule.anchored and _EXTENSION.fullmatch(rule.pattern)
+        is_pattern = bool(WILDCARDS.search(rule.pattern)) and not is_extension
+        patterns += is_pattern
+        if not is_pattern or patterns <= _MAX_PATTERNS:
             rules.append(rule)
-    patterns = sum(1 for rule in rules if WILDCARDS.search(rule.pattern))
-    return rules if len(rules) <= _MAX_RULES and patterns <= _MAX_PATTERNS else []
+        if len(rules) == _MAX_RULES:
+            break
+    return rules
 
 
 def _parse_rule(index: int, text: str) -> _Rule | None:
