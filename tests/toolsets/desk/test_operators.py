@@ -49,14 +49,36 @@ def test_what_an_operator_leaves_out_hides_nothing_behind_it(mine: Searcher) -> 
     assert sorted(mine.kinds("storm -masts", kinds=["task", "cell"])) == ["cell", "task"]
 
 
-def test_what_code_and_commands_are_made_of_is_no_operator(mine: Searcher) -> None:
-    text = "storm: git commit -m, returns -1 WHERE masts IS NOT NULL"
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("storm: git commit -m, returns -1", "git commit -m storm"),
+        ("storm: git commit -m, returns -1", "storm returns -1"),
+        ("storm: rm -rf masts", "rm -rf storm masts"),
+        ("MCP storm -32601: method unknown", "MCP storm -32601 method unknown"),
+        ("storm of -40.5C", "storm -40.5C"),
+        ("storm WHERE masts IS NOT NULL", "storm masts IS NOT NULL"),
+        ("CREATE TABLE IF NOT EXISTS storm", "CREATE TABLE IF NOT EXISTS storm"),
+        ("storm NOT IN masts", "storm NOT IN masts"),
+        ("in a storm sailors MUST NOT climb", "storm sailors MUST NOT climb"),
+    ],
+)
+def test_what_code_and_commands_are_made_of_is_no_operator(
+    mine: Searcher, text: str, query: str
+) -> None:
     mine.fill(text)
-    for query in ("git commit -m storm", "storm returns -1", "storm masts IS NOT NULL"):
-        found = mine.search(query)
-        kinds = {hit["kind"] for hit in found["hits"] if text in str(hit)}
-        assert kinds >= {"cell", "file", "note", "task"}, query
-        assert found["matched"] == "all", query
+    found = mine.search(query)
+    kinds = {hit["kind"] for hit in found["hits"] if text in str(hit)}
+    assert kinds >= {"cell", "file", "note", "task"}
+    assert found["matched"] == "all"
+
+
+def test_other_capitals_leave_not_an_operator(mine: Searcher) -> None:
+    mine.fill("storm")
+    mine.fill("storm with masts")
+    for query in ("storm AND NOT masts", "A storm NOT masts"):
+        assert len(mine.kinds(query)) == 4, query
+        assert "masts" not in str(mine.search(query)["hits"]), query
 
 
 def test_filters_of_notes_are_no_words(mine: Searcher) -> None:

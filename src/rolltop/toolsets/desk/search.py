@@ -66,8 +66,10 @@ _MAX_START: Final = 10_000
 _FURTHER: Final = 4
 """How many times as many texts are asked for where too many were changed since."""
 _SCORE_DIGITS: Final = 2
-_CODE: Final = re.compile(r"-[A-Za-z0-9]|NULL")
-"""What is left out of no search: `git commit -m`, `returns -1`, `IS NOT NULL`."""
+_OPTION_OR_NUMBER: Final = re.compile(r"-(?:[A-Za-z]{1,2}|[0-9].*)")
+"""What is left out of no search: `git commit -m`, `rm -rf`, `error -32601`."""
+_CAPITAL_NOT: Final = re.compile(r"\b(?!AND\b)[A-Z]{2,}\s+NOT\b|\bNOT(?=\s+[A-Z]{2,})")
+"""NOT that is a word: `IF NOT EXISTS`, `IS NOT NULL`, `MUST NOT`."""
 _KINDS_OF: Final[Mapping[str, frozenset[Kind]]] = {
     "notes": frozenset({"note"}),
     "scratch": frozenset({"pad", "cell"}),
@@ -165,7 +167,7 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
 
 def _read_part(part: QueryPart, kinds: frozenset[Kind], now: datetime) -> QueryPart:
     """Return a part of a query; one that cannot filter notes is a word, as `before:absolute`."""
-    if part.is_excluded and _CODE.fullmatch(part.typed):
+    if part.is_excluded and _OPTION_OR_NUMBER.fullmatch(part.typed):
         return QueryPart(part.typed, part.typed)
     if not part.key:
         return part
@@ -209,6 +211,7 @@ class SearchRequest:
                     "as_of finds no files: their history is git's",
                     hint="`git log -S <text>` finds the commits that brought a text or took it.",
                 )
+        words = _CAPITAL_NOT.sub(lambda found: f"{found[0][:-3]}not", words)
         parts = [_read_part(part, kinds, now) for part in split_query(words)]
         plain = [part.typed for part in parts if not (part.key or part.is_excluded)]
         if 0 < len(plain) < len(parts):

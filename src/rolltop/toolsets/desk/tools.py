@@ -26,7 +26,7 @@ SERVICE: Final = "rolltop.toolsets.desk.service:DeskService"
 
 Text = str | None
 Since = Annotated[int | str | None, Field(description="Exclusive: sequence or time")]
-AsOf = Annotated[str | None, Field(description="As it was at this time; no files")]
+AsOf = Annotated[str | None, Field(description="As it was then; no files")]
 Actor = Annotated[str | None, Field(description="Client")]
 
 
@@ -41,14 +41,14 @@ async def desk_resume(call: CallContext, project: Text = None) -> ResumeAnswer:
 
 async def desk_search(
     call: CallContext,
-    query: QueryText,
+    query: Annotated[QueryText, Field(description='-word, "phrase"')],
     kinds: list[Literal["note", "pad", "cell", "task", "file"]] | None = None,
     project: Text = None,
     tags: list[str] | None = None,
-    since: Annotated[Text, Field(description="Changed after this time")] = None,
+    since: Annotated[Text, Field(description="Changed after")] = None,
     as_of: AsOf = None,
 ) -> Page:
-    """Search notes, scratchpads, tasks, code and documents at once, best first."""
+    """Search notes, pads, tasks, code and documents at once, best first."""
     service: DeskService = call.app.load_service(SERVICE)
     return await service.search(call, query, kinds, project, tags, since, as_of)
 
