@@ -84,9 +84,7 @@ def run(arguments: Namespace) -> int:
 
 async def _search(call: CallContext, words: str, project: str | None, limit: int) -> _Outcome:
     """Ask the desk's own search for at most `limit` hits. Raises RolltopError."""
-    query = desk_search.SearchRequest(words, None, project, None, None, None).parse(
-        call.app.database.now()
-    )
+    query = desk_search.SearchRequest(words, None, project, None, None, None).parse(call.app)
     query = replace(query, limit=max(limit, query.limit))
     found = await desk_search.rank(call, query)
     hints: list[str] = []

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rolltop.toolsets import TOOLSETS
+from tests.desks import make_desk
 from tests.toolsets.desk.searcher import PastSearcher, Searcher, make_searcher
 
 if TYPE_CHECKING:
@@ -101,8 +103,14 @@ def test_before_and_after_without_a_date_are_words(mine: Searcher) -> None:
 def test_without_notes_a_filter_of_theirs_is_a_word(mine: Searcher) -> None:
     mine.call("add_task", title="Push tag:latest")
     mine.call("add_task", title="Push and pull")
-    best, *_ = mine.search("push tag:latest", kinds=["task"])["hits"]
-    assert best["title"] == "Push tag:latest"
+    others = [one for one in TOOLSETS if one.name != "notes"]
+    desk = make_desk(mine.desk.database, toolsets=others)
+    for searcher, given in (
+        (mine, {"kinds": ["task"]}),
+        (Searcher(desk, mine.scope, mine.folder), {}),
+    ):
+        best, *_ = searcher.search("push tag:latest", **given)["hits"]
+        assert best["title"] == "Push tag:latest"
 
 
 def test_at_a_time_operators_hold_for_every_kind(mine: Searcher, clock: Clock) -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rolltop.core.addresses import Kind
-    from rolltop.core.context import CallContext
+    from rolltop.core.context import AppContext, CallContext
     from rolltop.core.db import Tx
     from rolltop.core.journal.history import Entry
     from rolltop.core.journal.snapshot import Moment
@@ -165,13 +165,12 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
     ]
 
 
-def _read_part(part: QueryPart, kinds: frozenset[Kind], now: datetime) -> QueryPart:
+def _read_part(part: QueryPart, now: datetime, *, is_filter: bool) -> QueryPart:
     """Return a part of a query; one that cannot filter notes is a word, as `before:absolute`."""
     if part.is_excluded and _OPTION_OR_NUMBER.fullmatch(part.typed):
         return QueryPart(part.typed, part.typed)
     if not part.key:
         return part
-    is_filter = "note" in kinds
     if part.key != "tag" and not part.text[:1].isdigit():
         try:
             times.parse_span(part.text, part.key, now)
@@ -191,8 +190,9 @@ class SearchRequest:
     since: str | None
     as_of: str | None
 
-    def parse(self, now: datetime) -> TextQuery:
+    def parse(self, app: AppContext) -> TextQuery:
         """Return what to search for. Raises InvalidArgument."""
+        now = app.database.now()
         words = self.query.replace("\0", " ").encode("utf-8", "replace").decode()
         if not words.strip():
             raise InvalidArgument("query is blank", hint="Send some words of what you look for.")
@@ -212,7 +212,8 @@ class SearchRequest:
                     hint="`git log -S <text>` finds the commits that brought a text or took it.",
                 )
         words = _CAPITAL_NOT.sub(lambda found: f"{found[0][:-3]}not", words)
-        parts = [_read_part(part, kinds, now) for part in split_query(words)]
+        is_filter = "note" in kinds and app.has_toolset(NOTES.name)
+        parts = [_read_part(part, now, is_filter=is_filter) for part in split_query(words)]
         plain = [part.typed for part in parts if not (part.key or part.is_excluded)]
         if 0 < len(plain) < len(parts):
             words = " ".join(plain)
@@ -256,7 +257,7 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
 
 async def search(call: CallContext, request: SearchRequest) -> Page:
     """Answer desk_search. Raises InvalidArgument."""
-    query = await call.run_in_thread(request.parse, call.app.database.now())
+    query = await call.run_in_thread(request.parse, call.app)
     kind = request.cursor_kind()
     named = cursors.decode_place(kind, call.cursor)
     found = await rank(call, query, request.as_of)
