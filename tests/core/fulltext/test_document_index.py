@@ -163,6 +163,24 @@ def test_only_notes_are_indexed_whole() -> None:
     assert users == {"notes"}
 
 
+@pytest.mark.parametrize("typed", ["{}", "{}*", "test_user_cannot_log_in_with_an_expired_res*"])
+def test_a_name_of_many_parts_is_found_where_it_was_indexed_whole(
+    database: Database, me: Principal, typed: str
+) -> None:
+    """Earlier releases indexed of such a name only the whole, and of that forty letters."""
+    name = "test_user_cannot_log_in_with_an_expired_reset_token"
+    whole = "testusercannotloginwithanexpiredresettok"
+    asked = phrase_query.split_name(typed.format(name))
+
+    def run(tx: Tx) -> None:
+        texts = [f"{name}s", f"see {whole}", name.replace("_", " "), "an expired reset token"]
+        numbers = document_index.add(tx, texts)
+        assert found(tx, PhraseQuery((asked,))) == {*numbers[:3]}
+        assert found(tx, PhraseQuery((), (asked,))) == {numbers[3]}
+
+    database.write_sync(me, run)
+
+
 def test_numbers_are_never_given_twice(database: Database, me: Principal) -> None:
     def run(tx: Tx) -> None:
         first = document_index.add(tx, ["a", "b", "c"])

@@ -7,7 +7,12 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-from rolltop.core.fulltext.analyzer import tokenize, tokenize_joined, tokenize_unstemmed
+from rolltop.core.fulltext.analyzer import (
+    MAX_SHORT_PARTS,
+    tokenize,
+    tokenize_joined,
+    tokenize_unstemmed,
+)
 from rolltop.core.fulltext.bm25 import is_function_word, is_prefix_term
 from rolltop.core.fulltext.stemmer import completed_stems, stem
 
@@ -20,6 +25,12 @@ MAX_PHRASES: Final = 32
 """Phrases of each kind that count."""
 
 _NAME: Final = re.compile(r"\w+")
+
+
+class _LongName(tuple[str, ...]):
+    """The whole and the parts of a name of so many that earlier releases indexed only the whole."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -57,14 +68,17 @@ def split_name(text: str) -> Phrase:
     The last word of one that ends in `*` stands for all that begins with its letters.
     """
     name = text.rstrip("*")
+    begins = name != text
     plain = unicodedata.normalize("NFKD", name)
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     found = tokenize_unstemmed(name)[: MAX_WORDS + 1]
     if len(found) > 1 and _NAME.fullmatch(plain) and not any(map(_is_pair, found)):
-        found = found[1:]
-    words = _drop_pair_tail(tuple(found))[:MAX_WORDS]
-    stems = tuple(map(stem, words))
-    return (*stems[:-1], f"{words[-1]}*") if words and name != text else stems
+        whole, *found = found
+        if len(found) > MAX_SHORT_PARTS:
+            return _LongName(
+                (*_stem_words((whole,), begins=begins), *_stem_words(tuple(found), begins=begins))
+            )
+    return _stem_words(_drop_pair_tail(tuple(found))[:MAX_WORDS], begins=begins)
 
 
 def expand_prefix(phrase: Phrase) -> tuple[Phrase, ...]:
@@ -73,6 +87,8 @@ def expand_prefix(phrase: Phrase) -> tuple[Phrase, ...]:
     Besides, a name that the phrase is the beginning of may be indexed only whole: `9f 86 d*` is
     `9f86d*` too.
     """
+    if isinstance(phrase, _LongName):
+        return (*expand_prefix(phrase[1:]), *expand_prefix(phrase[:1]))
     *before, last = phrase
     if not last.endswith("*"):
         return (phrase,)
@@ -95,6 +111,11 @@ def _has_phrase(words: str, phrase: Phrase) -> bool:
         f" {' '.join(one).rstrip('*')}{'' if is_prefix(one[-1]) else ' '}" in words
         for one in expand_prefix(phrase)
     )
+
+
+def _stem_words(words: Phrase, *, begins: bool) -> Phrase:
+    stems = tuple(map(stem, words))
+    return (*stems[:-1], f"{words[-1]}*") if words and begins else stems
 
 
 def _is_pair(word: str) -> bool:
