@@ -228,6 +228,21 @@ def test_an_entry_for_whom_the_store_does_not_know_is_wrong(
     assert shell("doctor").code == 0
 
 
+@pytest.mark.parametrize(
+    ("args", "environment"),
+    [(["--user", "${env:MAIL}"], {}), ([], {"ROLLTOP_WORKSPACE": "$TEAM"})],
+)
+def test_for_whom_an_entry_starts_by_a_variable_is_left_to_the_client(
+    shell: Shell, args: list[str], environment: dict[str, str]
+) -> None:
+    shell("call", "list_tasks")
+    start: dict[str, Any] = {"command": sys.executable, "args": ["-m", "rolltop", "serve", *args]}
+    entry = {**start, "env": {"ROLLTOP_DATA_DIR": str(shell.data), **environment}}
+    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
+    outcome = shell("doctor")
+    assert (outcome.code, findings(outcome.out)["clients"][0][:9]) == (0, "ok Cursor")
+
+
 def test_clients_that_start_it(shell: Shell) -> None:
     start = ["-m", "rolltop", "serve"]
     entry = {"command": sys.executable, "args": start}

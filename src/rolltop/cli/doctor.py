@@ -116,7 +116,8 @@ def _check_entry(entry: ClientEntry, own: Settings, database: Database) -> Itera
     try:
         read = options.read_entry(entry.args, entry.environment, entry.directory)
         roots = _entry_roots(entry, read)
-        if has_same_store := read["database_url"] == own["database_url"]:
+        has_same_store = read["database_url"] == own["database_url"]
+        if has_same_store and not _has_variable(f"{read['user']}{read['workspace']}"):
             health.require_user(database, read)
     except RolltopError as error:
         yield health.DoctorResult("wrong", "clients", f"{started}: {error.message}", error.hint)
@@ -148,12 +149,16 @@ def _entry_roots(entry: ClientEntry, read: Settings) -> str:
     """Say which folders a server of the entry reads; empty for none. Raises RootError."""
     start = Path(entry.directory or "/")
     named: dict[str, str | Path] = read["retrieval.roots"]
-    # What has a variable in it is filled in by the client.
-    plain = {name: path for name, path in named.items() if "$" not in str(path)}
+    plain = {name: path for name, path in named.items() if not _has_variable(path)}
     workspace.Roots.open(plain, base=start)
     if named:
         return "; " + ", ".join(f"{name} is {path}" for name, path in named.items())
-    if entry.directory and "$" not in entry.directory:
+    if entry.directory and not _has_variable(entry.directory):
         project = workspace.find_project(start)
         return f"; code is {project}" if project is not None else ""
     return "; code is the project that is open in it" if entry.client.knows_project else ""
+
+
+def _has_variable(value: str | Path) -> bool:
+    """Whether the client fills in a part of it, so that it is not known here."""
+    return "$" in str(value)
