@@ -133,6 +133,14 @@ def test_what_a_note_has_no_field_for_stays_in_its_text(
     assert again.content == note.content
 
 
+@pytest.mark.parametrize("heading", ["# Trip", "\n# Trip \r", "## Trip", "Trip\n===="])
+def test_a_title_above_kept_front_matter_is_not_written_twice(heading: str) -> None:
+    block, body = "---\ntitle: Trip\ndraft: false\n---\n", "We left at dawn.\n"
+    note = parse_markdown(f"{block}{heading}\n{body}".encode(), "a.md", 0.0)
+    stays = f"{heading}\n" if heading.strip() != "# Trip" else ""
+    assert note.content.text == f"# Trip\n\n{block}{stays}{body}"
+
+
 @pytest.mark.parametrize(
     "section",
     [

@@ -380,18 +380,21 @@ def _flag_tags(entry: Mapping[str, Any]) -> tuple[str, ...]:
 def _keep_other_fields(front: Mapping[str, Any], whole: str, text: str) -> str:
     """Add to a text what its front matter holds and a note has no field for.
 
-    A title becomes the first line unless it is that; of other fields the whole stands above the
-    text, as in the file, and what holds no field of a note is no front matter.
+    A title becomes the first line unless it is that; of other fields the whole stands above what
+    follows the title, as in the file, and what holds no field of a note is no front matter.
     """
     if front and not any(key in _FIELD_TYPES for key in front):
         return whole
-    if not all(_is_known(key, value) for key, value in front.items()):
-        text = whole.removeprefix("\ufeff")
+    is_kept = all(_is_known(key, value) for key, value in front.items())
+    block = "" if is_kept else whole.removeprefix("\ufeff").removesuffix(text)
     given = front.get("title")
     title = " ".join(given.split()) if isinstance(given, str) else ""
-    if title and text.lstrip().partition("\n")[0].lstrip("#").strip() != title:
-        return f"# {title}\n\n{text}"
-    return text
+    first, _, rest = text.lstrip().partition("\n")
+    if title and first.lstrip("#").strip() == title:
+        if not block:
+            return text
+        text = rest if first.startswith("# ") else text
+    return f"# {title}\n\n{block}{text}" if title else block + text
 
 
 def _is_known(key: str, value: object) -> bool:
