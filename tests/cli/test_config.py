@@ -161,6 +161,13 @@ def test_a_projects_limit_of_pads_refuses_more_and_removes_none(
     assert "evicted_scratchpads" in shell("call", "scratch_create", "title=five").out
 
 
+def test_a_projects_file_that_repeats_the_users_limit_of_pads_changes_nothing(shell: Shell) -> None:
+    shell.user_file("scratch.max_scratchpads = 2\n")
+    (shell.folder / "rolltop.toml").write_text("scratch.max_scratchpads = 2\n")
+    made = [shell("call", "scratch_create", f"title={title}") for title in ("one", "two", "three")]
+    assert ["evicted_scratchpads" in one.out for one in made] == [False, False, True]
+
+
 def test_a_name_of_ours_that_is_no_setting_is_told_of_wherever_it_stands(shell: Shell) -> None:
     (shell.folder / ".env").write_text("ROLLTOP_BOGUS=1\nSCRATCH_NOTEBOOK_BOGUS=2\nAWS_KEY=x\n")
     said = shell("tools").err

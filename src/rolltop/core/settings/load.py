@@ -241,7 +241,8 @@ class _SettingsReader:
             self.notices.append(Notice(f"{path}: {name} is passed over: {_PROJECT_FILE_RULE}"))
         else:
             self._set_value(setting, kept, str(path))
-            self.from_project.add(setting.key)
+            if kept != ceilings[setting.key]:
+                self.from_project.add(setting.key)
             if setting.untrusted == "down" and ceilings.source(setting.key) == DEFAULT_SOURCE:
                 self.lowered.add(setting.key)
 

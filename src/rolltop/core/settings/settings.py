@@ -131,7 +131,7 @@ class Settings(dict[str, Any]):
     """Every declared setting by its key, with its value and where that came from.
 
     `notices` are to be logged once. `lowered` are the keys whose defaults a project's file, which
-    is not trusted, has lowered; `from_project` are the keys whose values such a file has set.
+    is not trusted, has lowered; `from_project` are the keys whose values such a file has changed.
     """
 
     def __init__(
