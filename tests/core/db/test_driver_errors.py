@@ -308,7 +308,7 @@ except Unavailable as failure:
 def test_a_backup_that_has_no_room_names_the_copy(sqlite_url: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     said = Forked(["-c", BACK_UP_WITHOUT_ROOM, sqlite_url, str(copy)]).output()
-    assert said.startswith(f"The copy {copy} cannot be made: ")
+    assert said.startswith(f"The store cannot be copied to {copy}: ")
     assert "room" in said
     assert not list(tmp_path.glob("copy.db*"))
 

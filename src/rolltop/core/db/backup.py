@@ -40,8 +40,8 @@ def backup_connection(driver: Driver, reading: sqlite3.Connection, target: Path)
             writing.execute("PRAGMA journal_mode=DELETE")  # one file, no log beside it
         except library.OperationalError as error:  # of a copy it has no code
             raise Unavailable(
-                f"The copy {target} cannot be made: {error}.",
-                hint="See that there is room for it, and that its disk is in order.",
+                f"The store cannot be copied to {target}: {error}.",
+                hint="See that there is room for it, and that the disks of both are in order.",
             ) from error
 
 
