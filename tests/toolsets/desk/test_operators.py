@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.retrieval.service import ranking
 from tests.desks import make_desk
 from tests.toolsets.desk.searcher import PastSearcher, Searcher, make_searcher
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rolltop.core.context import CallContext
     from rolltop.core.db import Database
+    from rolltop.core.fulltext.documents import TextQuery
     from rolltop.core.principal import Principal
     from tests.databases import Clock
 
@@ -49,6 +52,50 @@ def test_what_an_operator_leaves_out_hides_nothing_behind_it(mine: Searcher) -> 
     mine.call("add_task", title=late)
     mine.call("scratch_create", cells=[{"language": "txt", "content": late}])
     assert sorted(mine.kinds("storm -masts", kinds=["task", "cell"])) == ["cell", "task"]
+
+
+def test_operators_leave_as_many_of_a_kind_as_are_asked_for(mine: Searcher) -> None:
+    titles = [f"A long night at sea in a storm {number}" for number in range(45)]
+    titles += [f"Storm, masts {number}" for number in range(20)]
+    for at in range(0, len(titles), 40):
+        mine.call("add_task", tasks=[{"title": one} for one in titles[at : at + 40]])
+    given = {"kinds": ["task"], "max_tokens": 9000}
+    first = mine.search("storm -masts", **given)
+    last = mine.search("storm -masts", **given, cursor=first["next_cursor"])
+    assert len(first["hits"]) + len(last["hits"]) == 30
+    assert last["limited"] == ["task"]
+    found = mine.search("storm -sea", **given)
+    assert len(found["hits"]) == 20
+    assert "limited" not in found
+
+
+def test_files_that_an_operator_may_hide_are_told(mine: Searcher) -> None:
+    late = "Among many other things that were seen from the harbour there was a storm"
+    titles = [f"# Storm {number}\n\nA storm of masts\n" for number in range(150)]
+    log = "\n".join([*titles, f"# Log\n\n{late}\n"])
+    (mine.folder / "log.md").write_text(log, encoding="utf-8")
+    found = mine.search("storm -masts")
+    assert (found["hits"], found["limited"]) == ([], ["file"])
+    assert "limited" not in mine.search("harbour -masts")
+
+
+def test_only_searches_that_lack_texts_are_asked_for_more(
+    mine: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mine.folder / "voyage.md").write_text("A storm\n", encoding="utf-8")
+    titles = [f"Storm {number} of masts" for number in range(40)]
+    mine.call("add_task", tasks=[{"title": one} for one in titles])
+    mine.call("add_task", title="Among many other things that were seen there was a storm")
+    asked: list[int] = []
+    search = ranking.find_texts
+
+    def find_texts(call: CallContext, query: TextQuery) -> Any:
+        asked.append(query.limit)
+        return search(call, query)
+
+    monkeypatch.setattr(ranking, "find_texts", find_texts)
+    assert sorted(mine.kinds("storm -masts")) == ["file", "task"]
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,6 +24,7 @@ from rolltop.core.errors import (
     UserDeleted,
 )
 from rolltop.core.fulltext.documents import FoundText, TextQuery
+from rolltop.core.fulltext.phrase_query import PhraseQuery
 from rolltop.core.fulltext.query_syntax import QueryPart, find_phrases, split_query
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
@@ -41,7 +43,7 @@ from rolltop.toolsets.tasks import TOOLSET as TASKS
 from rolltop.toolsets.tasks.service import FilterInput
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
 
     from rolltop.core.addresses import Kind
@@ -57,14 +59,18 @@ if TYPE_CHECKING:
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
     from rolltop.toolsets.tasks.service import TaskService
 
+    _Search = Callable[[TextQuery], Awaitable[list[FoundText]]]
+
 MAX_HITS: Final = 20
 """Hits of one answer."""
 _AROUND_TOKENS: Final = 110
 """What stands around the hits: mostly the call that continues the answer."""
 _MAX_TITLE: Final = 100
-_MAX_START: Final = 10_000
+_ENOUGH: Final = 1_000
+_ENOUGH_CHANGED: Final = 10_000
+"""How many texts are asked for at least before fewer than wanted are enough."""
 _FURTHER: Final = 4
-"""How many times as many texts are asked for where too many were changed since."""
+"""How many times as many texts are asked for where too many do not belong to the answer."""
 _SCORE_DIGITS: Final = 2
 _OPTION_OR_NUMBER: Final = re.compile(r"-(?:[A-Za-z]{1,2}|[0-9].*)")
 """What is left out of no search: `git commit -m`, `rm -rf`, `error -32601`."""
@@ -82,55 +88,66 @@ ALL_KINDS: Final[frozenset[Kind]] = frozenset({"note", "pad", "cell", "task", "f
 class FoundLists(NamedTuple):
     """What each toolset's own search found, best first, by the toolset's name.
 
-    `unsearched` has the kinds that were not searched, or not everywhere, and why; `left_out` are
-    the files that were not read, or not to their end.
+    Of the kinds in `limited` others may answer too; `unsearched` has those that were not searched,
+    or not everywhere, and why; `left_out` are the files that were not read, or not to their end.
     """
 
     by_toolset: Mapping[str, Sequence[FoundText]]
+    limited: frozenset[Kind]
     unsearched: Mapping[Kind, RolltopError]
     left_out: LeftOut
 
 
-async def find_texts(call: CallContext, query: TextQuery) -> FoundLists:
+async def find_texts(
+    call: CallContext, query: TextQuery, changed: frozenset[tuple[str, str]]
+) -> FoundLists:
     """Ask each toolset's own search; one that fails does not hide what the others find.
 
-    Raises RolltopError: the query is wrong, or every search failed.
+    What was `changed` is left out. Raises RolltopError: the query is wrong, or every search failed.
     """
     offers = call.app.has_toolset
-    searches: dict[str, Awaitable[list[FoundText]]] = {}
+    searches: dict[str, _Search] = {}
     if "note" in query.kinds and offers("notes"):
         notes: NoteService = call.app.load_service(NOTES.service)
-        searches["notes"] = notes.find_texts(call, query)
+        searches["notes"] = partial(notes.find_texts, call)
     if not query.kinds.isdisjoint({"pad", "cell"}) and offers("scratch"):
         scratch: ScratchService = call.app.load_service(SCRATCH.service)
-        searches["scratch"] = scratch.find_texts(call, query)
+        searches["scratch"] = partial(scratch.find_texts, call)
     if "task" in query.kinds and offers("tasks"):
         tasks: TaskService = call.app.load_service(TASKS.service)
-        searches["tasks"] = call.read(_find_tasks, tasks, query)
+        searches["tasks"] = lambda query: call.read(_find_tasks, tasks, query)
     left_out = LeftOut()
 
-    async def find_files() -> list[FoundText]:
+    async def find_files(query: TextQuery) -> list[FoundText]:
         nonlocal left_out
         texts, left_out = await call.run_in_thread(files.find_texts, call, query)
         return texts
 
     has_files = call.app.roots.named or not searches  # who asks for files alone is told of none
     if "file" in query.kinds and offers("retrieval") and has_files:
-        searches["retrieval"] = find_files()
-    outcomes = await asyncio.gather(*searches.values(), return_exceptions=True)
+        searches["retrieval"] = find_files
+    outcomes = await asyncio.gather(
+        *(
+            _find_admitted(call, query, changed, search, heeds_phrases=name == NOTES.name)
+            for name, search in searches.items()
+        ),
+        return_exceptions=True,
+    )
     found: dict[str, Sequence[FoundText]] = {}
+    limited: set[Kind] = {"file"} if left_out.limited else set()
     unsearched: dict[Kind, RolltopError] = {}
     for name, outcome in zip(searches, outcomes, strict=True):
+        kinds = query.kinds & _KINDS_OF[name]
         if isinstance(outcome, BaseException):
-            failure = _as_failure(outcome)
-            unsearched |= dict.fromkeys(query.kinds & _KINDS_OF[name], failure)
+            unsearched |= dict.fromkeys(kinds, _as_failure(outcome))
         else:
-            found[name] = outcome
+            found[name], is_limited = outcome
+            limited |= kinds if is_limited else set()
     if unsearched and not found:
         raise next(iter(unsearched.values()))
     if "retrieval" in found and (gone := find_gone_roots(call.app.roots)):
         unsearched["file"] = gone
-    return FoundLists(found, unsearched, left_out)
+    return FoundLists(found, frozenset(limited), unsearched, left_out)
 
 
 def _as_failure(problem: BaseException) -> RolltopError:
@@ -227,11 +244,14 @@ class SearchRequest:
 
 
 class RankedAnswer(NamedTuple):
-    """Texts of all kinds in one order, as they are or were at a moment; what was left out."""
+    """Texts of all kinds in one order, as they are or were at a moment; what was left out.
+
+    `limited` are the kinds of which only the best were asked for, and others may answer too.
+    """
 
     texts: list[RankedText]
     moment: Moment | None
-    limited: JsonObject
+    limited: Sequence[Kind]
     unsearched: JsonObject
 
 
@@ -241,8 +261,8 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
     if as_of is not None:
         then = times.parse_span(as_of, "as_of", call.app.database.now()).end
         earlier = await call.read(read_earlier_texts, call.app, query, then)
-    found, lists = await _find_admitted(call, query, earlier.changed if earlier else frozenset())
-    lists += earlier.found if earlier else ()
+    found = await find_texts(call, query, earlier.changed if earlier else frozenset())
+    lists = [*found.by_toolset.values(), *(earlier.found if earlier else ())]
     moment = earlier and earlier.moment
     ranked = await call.run_in_thread(rank_texts, query.words, lists)
     ranked = await _mark_superseded(call, ranked, moment)
@@ -252,7 +272,8 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
     }
     if left_out := found.left_out.hint(call.app, is_empty=not ranked):
         unsearched["file"] = " ".join(filter(None, [unsearched.get("file"), left_out]))
-    return RankedAnswer(ranked, moment, _limited_kinds(lists, query.limit), unsearched)
+    full: set[Kind] = {one.kind for some in lists if len(some) >= query.limit for one in some}
+    return RankedAnswer(ranked, moment, sorted(full | found.limited), unsearched)
 
 
 async def search(call: CallContext, request: SearchRequest) -> Page:
@@ -278,7 +299,8 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
 
     def envelope(hits: list[JsonObject]) -> JsonObject:
         is_end = start + len(hits) == len(ranked)
-        return {"hits": hits, **fields, **(found.limited if is_end else {})}
+        limited = {"limited": found.limited} if is_end and found.limited else {}
+        return {"hits": hits, **fields, **limited}
 
     room = call.budget and max(call.budget - _AROUND_TOKENS, MIN_BUDGET // 2)
     packed = await call.run_in_thread(_pack, room, query.words, shown, latest)
@@ -291,44 +313,38 @@ async def search(call: CallContext, request: SearchRequest) -> Page:
     )
 
 
-def _limited_kinds(lists: Sequence[Sequence[FoundText]], limit: int) -> JsonObject:
-    """Name the kinds of which only the best were asked for, and others may answer too."""
-    kinds = sorted({one.kind for some in lists if len(some) >= limit for one in some})
-    return {"limited": kinds} if kinds else {}
-
-
 async def _find_admitted(
-    call: CallContext, query: TextQuery, changed: frozenset[tuple[str, str]]
-) -> tuple[FoundLists, list[Sequence[FoundText]]]:
-    """Find what there is now without what was `changed` and what the query's phrases leave out.
+    call: CallContext,
+    query: TextQuery,
+    changed: frozenset[tuple[str, str]],
+    search: _Search,
+    *,
+    heeds_phrases: bool,
+) -> tuple[list[FoundText], bool]:
+    """Ask a search for as many texts as are needed without those that are left out.
 
-    As many texts are asked for as are needed without those.
+    Answers with whether there may be others.
     """
-    limit = query.limit
+    limit, enough = query.limit, _ENOUGH_CHANGED if changed else _ENOUGH
+    phrases = PhraseQuery() if heeds_phrases else query.phrases
     while True:
-        found = await find_texts(call, replace(query, limit=limit))
-        kept = await call.run_in_thread(_admit, query, changed, found.by_toolset)
-        short = [name for name, some in kept.items() if len(some) < query.limit <= limit]
-        if limit >= _MAX_START or not any(len(found.by_toolset[name]) == limit for name in short):
-            return found, [*kept.values()]
+        found = await search(replace(query, limit=limit))
+        kept = await call.run_in_thread(_admit, phrases, changed, found)
+        is_full = len(found) >= limit
+        if not is_full or len(kept) >= query.limit or limit >= enough:
+            return kept[: query.limit], is_full or len(kept) > query.limit
         limit *= _FURTHER
 
 
 def _admit(
-    query: TextQuery,
-    changed: frozenset[tuple[str, str]],
-    by_toolset: Mapping[str, Sequence[FoundText]],
-) -> dict[str, list[FoundText]]:
-    """Leave out what was changed, and what the query's phrases do not admit; notes heed them."""
-    return {
-        name: [
-            one
-            for one in some
-            if (one.kind, one.ref) not in changed
-            and (name == NOTES.name or query.phrases.admits(whole_text(one)))
-        ]
-        for name, some in by_toolset.items()
-    }
+    phrases: PhraseQuery, changed: frozenset[tuple[str, str]], found: Sequence[FoundText]
+) -> list[FoundText]:
+    """Leave out what was changed, and what the phrases do not admit."""
+    return [
+        one
+        for one in found
+        if (one.kind, one.ref) not in changed and phrases.admits(whole_text(one))
+    ]
 
 
 async def _mark_superseded(

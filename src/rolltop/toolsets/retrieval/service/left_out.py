@@ -21,11 +21,13 @@ class LeftOut(NamedTuple):
     """How many files were ranked by their beginning only, and how many documents not at all.
 
     `unread` are files that the index waits for; an answer with a field for them has them there.
+    `limited`: others may answer too, behind the best.
     """
 
     partly: int = 0
     documents: int = 0
     unread: int = 0
+    limited: bool = False
 
     def add(self, tree: SearchRoot, entries: Iterable[FileStat], documents: int) -> LeftOut:
         """Count the large files of a root too, and so many documents."""

@@ -167,7 +167,8 @@ def find_texts(call: CallContext, query: TextQuery) -> tuple[list[FoundText], Le
         )
         for place in found.places[: query.limit]
     ]
-    return texts, _left_out(app, looked, is_empty=not texts)._replace(unread=found.unread)
+    left_out = _left_out(app, looked, is_empty=not texts)
+    return texts, left_out._replace(unread=found.unread, limited=found.limited)
 
 
 class _FoundPage(NamedTuple):
