@@ -412,3 +412,25 @@ def test_nobody_reads_anothers_versions(mine: Writer, them: Principal) -> None:
     mine.call("add_task", title="Mine")
     for given in ({"uri": f"{task['uri']}@1"}, {"uri": task["uri"], "as_of": then}):
         assert mine.fails(**given)["code"] == "NOT_FOUND"
+
+
+def test_since_a_time_cells_whose_history_is_no_longer_kept_are_not_found(mine: Writer) -> None:
+    storm, calm, late = (
+        {"language": "txt", "content": word} for word in ("storm", "calm", "storm and calm")
+    )
+    pad = mine.call("scratch_create", cells=[storm])["scratchpad"]["scratch_id"]
+    mine.call("scratch_append_cell", scratch_id=pad, cell=calm)
+    mine.clock.advance(hours=1)
+    since = mine.clock().isoformat()
+    mine.purge(mine.clock())
+    mine.call("scratch_append_cell", scratch_id=pad, cell=late)
+    then = mine.clock().isoformat()
+
+    def found(**given: Any) -> list[str]:
+        asked = {"query": "storm calm", "kinds": ["cell"], "since": since}
+        return [hit["lines"] for hit in mine.call("desk_search", **asked, **given)["hits"]]
+
+    assert found() == ["storm and calm"]
+    mine.call("scratch_delete", scratch_id=pad)
+    assert found() == []
+    assert found(as_of=then) == ["storm and calm"]

@@ -194,9 +194,15 @@ def latest_entries(
 def latest_times(
     tx: Tx, kind: str, refs: Iterable[str], last: int | None = None
 ) -> dict[str, datetime]:
-    """Map the ids of things that the journal knows to when they were changed, up to `last`."""
-    entries = latest_entries(tx, [(kind, ref) for ref in refs], last)
-    return {ref: entry.at for (_kind, ref), entry in entries.items()}
+    """Map the ids of things to when they were changed at the latest, not counting after `last`.
+
+    For those that the journal no longer knows it is when the journal begins. {} if it is empty.
+    """
+    wanted = list(refs)
+    since, _texts_since = kept_since(tx) if wanted else (None, None)
+    entries = latest_entries(tx, [(kind, ref) for ref in wanted], last)
+    found = {} if since is None else dict.fromkeys(wanted, since)
+    return found | {ref: entry.at for (_kind, ref), entry in entries.items()}
 
 
 def last_sequence(tx: Tx) -> int:

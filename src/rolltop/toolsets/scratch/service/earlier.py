@@ -81,7 +81,7 @@ class _PadReader:
         for cell_id, row in rows.items():
             if pad := found_pads.get(row["scratch_id"]):
                 at: datetime = min(pad["updated_at"], moment.at)
-                at = changed.get(cell_id, at)
+                at = min(at, changed.get(cell_id, at))
                 found[cell_id] = self._describe_cell(row, pad, texts[cell_id], at)
         return found
 

@@ -308,7 +308,10 @@ def _find_texts(
             (hit, pad)
             for hit, pad, tags in _with_pads(tx, hits)
             if has_all_tags((*pad.tags, *(tags or ())), query.tags)
-            and (query.since is None or changed.get(hit.id, pad.updated_at) > query.since)
+            and (
+                query.since is None
+                or min(pad.updated_at, changed.get(hit.id, pad.updated_at)) > query.since
+            )
         ][: query.limit]
         is_narrowed = query.tags or query.since
         is_all = len(hits) == seen or limit > _MAX_LOOKED_AT
