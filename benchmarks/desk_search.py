@@ -149,7 +149,7 @@ def _is(kind: str, wanted: str) -> bool:
 def _search(app: AppContext, scope: Principal, query: str) -> Lists:
     call = CallContext(app, scope, "desk_search", 0)
     request = search.SearchRequest(query, None, None, None, None, None)
-    return asyncio.run(search.find_texts(call, request.parse(app.database.now()))).by_toolset
+    return asyncio.run(search.find_texts(call, request.parse(app), frozenset())).by_toolset
 
 
 def _take_turns(_query: str, lists: Lists) -> list[FoundText]:
