@@ -262,7 +262,8 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
         then = times.parse_span(as_of, "as_of", call.app.database.now()).end
         earlier = await call.read(read_earlier_texts, call.app, query, then)
     found = await find_texts(call, query, earlier.changed if earlier else frozenset())
-    lists = [*found.by_toolset.values(), *(earlier.found if earlier else ())]
+    past = earlier.found if earlier else ()
+    lists = [*found.by_toolset.values(), *past]
     moment = earlier and earlier.moment
     ranked = await call.run_in_thread(rank_texts, query.words, lists)
     ranked = await _mark_superseded(call, ranked, moment)
@@ -272,7 +273,7 @@ async def rank(call: CallContext, query: TextQuery, as_of: str | None = None) ->
     }
     if left_out := found.left_out.hint(call.app, is_empty=not ranked):
         unsearched["file"] = " ".join(filter(None, [unsearched.get("file"), left_out]))
-    full: set[Kind] = {one.kind for some in lists if len(some) >= query.limit for one in some}
+    full: set[Kind] = {some[0].kind for some in past if len(some) >= query.limit}
     return RankedAnswer(ranked, moment, sorted(full | found.limited), unsearched)
 
 
@@ -327,9 +328,10 @@ async def _find_admitted(
     """
     limit, enough = query.limit, _ENOUGH_CHANGED if changed else _ENOUGH
     phrases = PhraseQuery() if heeds_phrases else query.phrases
+    leaves_out = bool(changed or phrases.required or phrases.excluded)
     while True:
         found = await search(replace(query, limit=limit))
-        kept = await call.run_in_thread(_admit, phrases, changed, found)
+        kept = await call.run_in_thread(_admit, phrases, changed, found) if leaves_out else found
         is_full = len(found) >= limit
         if not is_full or len(kept) >= query.limit or limit >= enough:
             return kept[: query.limit], is_full or len(kept) > query.limit
