@@ -155,7 +155,7 @@ def find_local_user(tx: Tx, email: str, workspace: str) -> tuple[str, Membership
 
 
 def require_local_user(tx: Tx, email: str, workspace: str) -> tuple[str, Membership | None]:
-    """Return what `find_local_user` does of the user and the workspace that settings name.
+    """Find the user and the workspace that settings name, as `find_local_user` does.
 
     Raises InvalidConfig: the store does not know the user, or not as a member of the workspace.
     """

@@ -39,7 +39,7 @@ from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext import postgres_document_index
 from rolltop.core.fulltext.analyzer import tokenize_lines
 from rolltop.core.fulltext.filters import OWNER, is_only_tenant
-from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, expand_prefix, is_prefix
+from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, expand_phrase, is_prefix
 from rolltop.core.fulltext.tables import (
     MAX_POSITIONS,
     WHOLE_WORDS_TABLE,
@@ -196,7 +196,7 @@ def _fts5_any(phrases: Sequence[Phrase]) -> str:
 
 def _fts5_phrase(phrase: Phrase) -> str:
     """Return a phrase as FTS5 takes it: words hold no quotation marks."""
-    return f"({' OR '.join(map(_fts5_words, expand_prefix(phrase)))})"
+    return f"({' OR '.join(map(_fts5_words, expand_phrase(phrase)))})"
 
 
 def _fts5_words(phrase: Phrase) -> str:

@@ -81,14 +81,14 @@ def split_name(text: str) -> Phrase:
     return _stem_words(_drop_pair_tail(tuple(found))[:MAX_WORDS], begins=begins)
 
 
-def expand_prefix(phrase: Phrase) -> tuple[Phrase, ...]:
-    """Return phrases any of which will do for one: a text's words are indexed by their stems.
+def expand_phrase(phrase: Phrase) -> tuple[Phrase, ...]:
+    """Return phrases any of which will do for one.
 
-    Besides, a name that the phrase is the beginning of may be indexed only whole: `9f 86 d*` is
-    `9f86d*` too.
+    What begins with the last word may be indexed by a shorter stem, or be the beginning of a name
+    that is indexed only whole: `9f 86 d*` is `9f86d*` too. Of a long name either is looked for.
     """
     if isinstance(phrase, _LongName):
-        return (*expand_prefix(phrase[1:]), *expand_prefix(phrase[:1]))
+        return (*expand_phrase(phrase[1:]), *expand_phrase(phrase[:1]))
     *before, last = phrase
     if not last.endswith("*"):
         return (phrase,)
@@ -109,7 +109,7 @@ def is_significant(given: Phrase) -> bool:
 def _has_phrase(words: str, phrase: Phrase) -> bool:
     return any(
         f" {' '.join(one).rstrip('*')}{'' if is_prefix(one[-1]) else ' '}" in words
-        for one in expand_prefix(phrase)
+        for one in expand_phrase(phrase)
     )
 
 

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from rolltop.core.db import Tx
 from rolltop.core.fulltext.bm25 import K1, B
 from rolltop.core.fulltext.filters import OWNER
-from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, expand_prefix, is_prefix
+from rolltop.core.fulltext.phrase_query import Phrase, PhraseQuery, expand_phrase, is_prefix
 from rolltop.core.fulltext.postgres_fts import occurrences_from_rank
 from rolltop.core.fulltext.tables import tenant_lexeme, words_of_whole_parts, words_of_wholes
 
@@ -134,6 +134,6 @@ def _lexemes(phrase: Phrase) -> str:
     """Return a phrase as a tsquery takes it: words hold no quotation marks or backslashes."""
     either = (
         " <-> ".join(f"'{w.rstrip('*')}':*" if is_prefix(w) else f"'{w}'" for w in one)
-        for one in expand_prefix(phrase)
+        for one in expand_phrase(phrase)
     )
     return f"({' | '.join(either)})"

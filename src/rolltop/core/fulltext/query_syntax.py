@@ -71,7 +71,7 @@ def _part_of(found: re.Match[str], *, is_excluded: bool) -> QueryPart:
 
 
 def find_phrases(parts: Iterable[QueryPart]) -> PhraseQuery:
-    """Return what any text must have, which is what is quoted, and what it must not have."""
+    """Collect what is quoted, which any text must have, and what is excluded."""
     found = [part for part in parts if not part.key]
     required = (part.phrase for part in found if part.is_quoted and not part.is_excluded)
     excluded = (part.phrase for part in found if part.is_excluded)
