@@ -20,7 +20,7 @@ from tests.workspace.trees import git
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cli.conftest import Shell
+    from tests.cli.conftest import Outcome, Shell
 
 
 def findings(out: str) -> dict[str, list[str]]:
@@ -57,6 +57,15 @@ def client(path: Path, servers: dict[str, Any], *, key: str = "mcpServers") -> N
     """Write a client's configuration."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({key: servers}))
+
+
+def look_at_entry(shell: Shell, args: list[str], environment: dict[str, str]) -> Outcome:
+    """Run the doctor beside an entry that starts a server on this store."""
+    shell("call", "list_tasks")
+    start: dict[str, Any] = {"command": sys.executable, "args": ["-m", "rolltop", "serve", *args]}
+    entry = {**start, "env": {"ROLLTOP_DATA_DIR": str(shell.data), **environment}}
+    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
+    return shell("doctor")
 
 
 def test_a_fresh_user_is_told_how_to_start_and_nothing_is_made(shell: Shell) -> None:
@@ -216,11 +225,7 @@ def test_the_workspace_that_is_worked_in_is_looked_at(shell: Shell) -> None:
 def test_an_entry_for_whom_the_store_does_not_know_is_wrong(
     shell: Shell, args: list[str], environment: dict[str, str], said: str
 ) -> None:
-    shell("call", "list_tasks")
-    start: dict[str, Any] = {"command": sys.executable, "args": ["-m", "rolltop", "serve", *args]}
-    entry = {**start, "env": {"ROLLTOP_DATA_DIR": str(shell.data), **environment}}
-    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
-    outcome = shell("doctor")
+    outcome = look_at_entry(shell, args, environment)
     (found,) = findings(outcome.out)["clients"]
     assert (outcome.code, found.startswith("wrong Cursor"), said in found) == (1, True, True)
     shell("user", "add", "gone@example.org")
@@ -235,11 +240,7 @@ def test_an_entry_for_whom_the_store_does_not_know_is_wrong(
 def test_for_whom_an_entry_starts_by_a_variable_is_left_to_the_client(
     shell: Shell, args: list[str], environment: dict[str, str]
 ) -> None:
-    shell("call", "list_tasks")
-    start: dict[str, Any] = {"command": sys.executable, "args": ["-m", "rolltop", "serve", *args]}
-    entry = {**start, "env": {"ROLLTOP_DATA_DIR": str(shell.data), **environment}}
-    client(shell.home / ".cursor" / "mcp.json", {"rolltop": entry})
-    outcome = shell("doctor")
+    outcome = look_at_entry(shell, args, environment)
     assert (outcome.code, findings(outcome.out)["clients"][0][:9]) == (0, "ok Cursor")
 
 

@@ -1,4 +1,4 @@
-"""A user who searches a desk."""
+"""Users at a desk."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from tests.databases import Clock
 
 
-class Searcher:
+class DeskUser:
     """A user at a desk with the root `docs`."""
 
     def __init__(self, desk: AppContext, scope: Principal, folder: Path) -> None:
         self.desk, self.scope, self.folder = desk, scope, folder
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Return what a call that must succeed answered."""
+        """Call a tool, which must succeed, and return its answer."""
         return answer_of(self.desk, self.scope, name, **arguments)
+
+
+class Searcher(DeskUser):
+    """A user who searches."""
 
     def search(self, query: str, **arguments: Any) -> Any:
         return self.call("desk_search", query=query, **arguments)

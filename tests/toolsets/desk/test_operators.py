@@ -9,7 +9,7 @@ import pytest
 from rolltop.toolsets import TOOLSETS
 from rolltop.toolsets.retrieval.service import ranking
 from tests.desks import make_desk
-from tests.toolsets.desk.searcher import PastSearcher, Searcher, make_searcher
+from tests.toolsets.desk.desk_users import PastSearcher, Searcher, make_searcher
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,12 +15,12 @@ from rolltop.core import token_counter
 from rolltop.core.dispatch import ToolSelection
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
-from tests.desks import answer_of, call_tool, make_desk
+from tests.desks import call_tool, make_desk
+from tests.toolsets.desk.desk_users import DeskUser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rolltop.core.context import AppContext
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
     from tests.databases import Clock
@@ -29,15 +29,8 @@ DOCUMENTS: Final = Path(__file__).parents[2] / "data" / "documents"
 NOTE = "# Harbour\n\nmasts\n\n## Storms\n\n1703\n1987\n"
 
 
-class Reader:
-    """A user at a desk with the root `docs`."""
-
-    def __init__(self, desk: AppContext, scope: Principal, folder: Path) -> None:
-        self.desk, self.scope, self.folder = desk, scope, folder
-
-    def call(self, name: str, **arguments: Any) -> Any:
-        """Return what a call that must succeed answered."""
-        return answer_of(self.desk, self.scope, name, **arguments)
+class Reader(DeskUser):
+    """A user who opens addresses."""
 
     def read(self, uri: str, **arguments: Any) -> Any:
         """Return what is at an address."""

@@ -26,7 +26,7 @@ from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
 from tests.desks import answer_of, call_tool, make_desk
 from tests.forks import PATIENCE
-from tests.toolsets.desk.searcher import PastSearcher, Searcher, make_searcher
+from tests.toolsets.desk.desk_users import PastSearcher, Searcher, make_searcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
