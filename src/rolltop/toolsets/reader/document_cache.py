@@ -13,14 +13,14 @@ import json
 import os
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 from rolltop.core import token_counter
 from rolltop.core.context import AppContext, CallContext
@@ -42,6 +42,8 @@ from rolltop.workspace.encoding import decode
 from rolltop.workspace.errors import path_unreadable
 from rolltop.workspace.file_stat import StatState, is_stable_state, state_of
 from rolltop.workspace.suggestions import suggest_paths
+
+T = TypeVar("T")
 
 _READ_BYTES: Final = 1 << 20
 STORE_TIMEOUT: Final = 0.05
@@ -148,6 +150,29 @@ class DocumentCache:
         found = await call.run_in_thread(self._find_or_read, path, with_text=with_text)
         if isinstance(found, OpenDocument):
             return found
+        return await self._open_new(call, found, with_text=with_text)
+
+    async def answer(
+        self, call: CallContext, path: str, function: Callable[[OpenDocument], T]
+    ) -> T:
+        """Run `function` on a worker thread with the document that `open` gives.
+
+        A cached document is found and answered from in one turn: each costs a tenth of such a call.
+        """
+
+        def find_and_answer() -> _FileBytes | tuple[T]:
+            found = self._find_or_read(path, with_text=True)
+            return (function(found),) if isinstance(found, OpenDocument) else found
+
+        found = await call.run_in_thread(find_and_answer)
+        if isinstance(found, tuple):
+            return found[0]
+        opened = await self._open_new(call, found, with_text=True)
+        return await call.run_in_thread(function, opened)
+
+    async def _open_new(
+        self, call: CallContext, found: _FileBytes, *, with_text: bool
+    ) -> OpenDocument:
         stored = None
         if found.is_storable and not (found.extracted and with_text):
             stored = await self._find_stored(call, found)

@@ -71,18 +71,19 @@ class ReaderService:
 
         `position`, a line and a character in it, means the full text from there.
         """
-        document = await self.documents.open(call, path)
-        is_long = document.tokens > self._app.settings["reader.threshold_tokens"]
-        place = self._place(document)
-        if position or mode == "full" or (mode == "auto" and not is_long):
-            return _full_text(document, place, call.budget, position or (1, 0))
         tools = self._available_tools("list_sections", "read_section", "smart_read")
-        # It counts its own tokens, as sent.
-        uri = file_address(*place) if place and not self._app.registry.uses_aliases else None
-        summary = await call.run_in_thread(
-            summary_answer, document, uri, style, bound, call.budget, tools
-        )
-        return summary or _full_text(document, place, call.budget, (1, 0), note=_FULL_TEXT_NOTE)
+
+        def answer(document: OpenDocument) -> JsonObject | TextPage:
+            is_long = document.tokens > self._app.settings["reader.threshold_tokens"]
+            place = self._place(document)
+            if position or mode == "full" or (mode == "auto" and not is_long):
+                return _full_text(document, place, call.budget, position or (1, 0))
+            # It counts its own tokens, as sent.
+            uri = file_address(*place) if place and not self._app.registry.uses_aliases else None
+            summary = summary_answer(document, uri, style, bound, call.budget, tools)
+            return summary or _full_text(document, place, call.budget, (1, 0), note=_FULL_TEXT_NOTE)
+
+        return await self.documents.answer(call, path, answer)
 
     async def read_section(
         self, call: CallContext, path: str, heading: str, char_start: int
@@ -99,33 +100,10 @@ class ReaderService:
                 "section_heading is blank",
                 hint="list_sections shows the ids and titles to ask for.",
             )
-        document = await self.documents.open(call, path)
-        found = await call.run_in_thread(sections.find_sections, document.sections, heading)
-        if not found:
-            raise await call.run_in_thread(_section_not_found, document, heading)
-        section = found[0]
-        start, end = document.offsets(section)
-        _check_char_start(char_start, end - start, "section")
-        place = self._place(document)
-        fields = {
-            "type": "section",
-            **({"uri": section_address(*place, section.id)} if place else {}),
-            "section": _truncate_heading(heading),
-            "heading_level": section.level,
-            "tokens": document.costs[document.sections.index(section)],
-            "start_line": section.start_line,
-            "end_line": section.end_line,
-            "id": section.id,
-            "path_titles": list(section.title_path),
-        }
-        if not char_start:  # calls that continue need no repetition
-            fields |= _alternatives(found[1:], call.budget)
-        text, has_more = _text_window(document.text, start + char_start, end, call.budget)
-        return TextPage(
-            text,
-            lambda part: {"content": part, **fields},
-            lambda taken: {"char_start": char_start + taken},
-            has_more,
+        return await self.documents.answer(
+            call,
+            path,
+            lambda document: self._section_page(document, heading, char_start, call.budget),
         )
 
     async def list_sections(self, call: CallContext, path: str, max_level: int) -> Page:
@@ -247,6 +225,37 @@ class ReaderService:
             if section.id.startswith(prefix)
             or sections.normalize_title(section.title).startswith(title)
         ]
+
+    def _section_page(
+        self, document: OpenDocument, heading: str, char_start: int, budget: int
+    ) -> TextPage:
+        found = sections.find_sections(document.sections, heading)
+        if not found:
+            raise _section_not_found(document, heading)
+        section = found[0]
+        start, end = document.offsets(section)
+        _check_char_start(char_start, end - start, "section")
+        place = self._place(document)
+        fields = {
+            "type": "section",
+            **({"uri": section_address(*place, section.id)} if place else {}),
+            "section": _truncate_heading(heading),
+            "heading_level": section.level,
+            "tokens": document.costs[document.sections.index(section)],
+            "start_line": section.start_line,
+            "end_line": section.end_line,
+            "id": section.id,
+            "path_titles": list(section.title_path),
+        }
+        if not char_start:  # calls that continue need no repetition
+            fields |= _alternatives(found[1:], budget)
+        text, has_more = _text_window(document.text, start + char_start, end, budget)
+        return TextPage(
+            text,
+            lambda part: {"content": part, **fields},
+            lambda taken: {"char_start": char_start + taken},
+            has_more,
+        )
 
     def _place(self, document: OpenDocument) -> Place | None:
         """Return the root and the path of a document; None outside all named roots."""
