@@ -135,6 +135,24 @@ def test_a_caller_alone_has_more_turns_than_one_of_several_until_the_others_are_
     assert asyncio.run(run()) == [8, 2, 1, 1, 1, 1, 1, 1, 1, 8]
 
 
+def test_a_call_of_several_turns_is_not_overtaken_by_later_calls_of_its_caller() -> None:
+    async def run() -> list[str]:
+        turns, order = FairTurns(4, 1), list[str]()
+
+        async def call(name: str, since: float) -> None:
+            for _ in range(3):
+                async with turns.turn("a", "read", since):
+                    order.append(name)
+                    await _settle()
+
+        async with turns.turn("b", "read"):  # so that "a" has one turn at a time
+            await asyncio.gather(*(call(name, float(name)) for name in "15432"))
+        return order
+
+    # One that comes back finds its turn taken by the next, and waits for that alone.
+    assert asyncio.run(run()) == list("121212343434555")
+
+
 def test_turns_go_on_in_a_process_that_is_halted_time_and_again() -> None:
     class Halted(Clock):
         def __call__(self) -> float:

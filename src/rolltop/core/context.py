@@ -7,9 +7,10 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from keyword import iskeyword
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
@@ -136,10 +137,15 @@ class AppContext:
         future = self._thread_pool.submit(lambda: function(*args, **kwargs))
         return await asyncio.wrap_future(future)
 
-    def turn(self, principal: Principal, pool: Pool) -> AbstractAsyncContextManager[None]:
-        """Wait for a turn of the caller's at a pool: of its token's, else of its user's."""
+    def turn(
+        self, principal: Principal, pool: Pool, since: float | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn of the caller's at a pool: of its token's, else of its user's.
+
+        `since` is when its call began, by `time.monotonic`; None for now.
+        """
         caller = principal.token_id or principal.member_id or principal.user_id
-        return self.turns.turn(caller, pool)
+        return self.turns.turn(caller, pool, since)
 
     def service(self, kind: Callable[[AppContext], T]) -> T:
         """Return this process's one object of a class, made with this context on first use.
@@ -202,7 +208,7 @@ class CallContext:
     """One call of one tool.
 
     `budget` is in tokens, as is `max_budget`, the largest that the caller may ask for; 0 is none.
-    `cursor` is as the caller sent it.
+    `cursor` is as the caller sent it, `began` the time by `time.monotonic`.
     """
 
     app: AppContext
@@ -213,6 +219,7 @@ class CallContext:
     report_progress: ProgressCallback = ignore_progress
     max_budget: int = 0
     idempotency_key: idempotency.IdempotencyKey | None = None
+    began: float = field(default_factory=monotonic)
 
     async def run(self, function: ToolFunction, arguments: dict[str, Any]) -> object:
         """Return what a tool's function answers; with an idempotency key, what it answered first.
@@ -232,14 +239,14 @@ class CallContext:
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one read transaction on a worker thread."""
-        async with self.app.turn(self.principal, "read"):
+        async with self.app.turn(self.principal, "read", self.began):
             return await self.app.database.read(self.principal, function, *args, **kwargs)
 
     async def write(
         self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(tx, …)` in one write transaction; return once it is on disk."""
-        async with self.app.turn(self.principal, "write"):
+        async with self.app.turn(self.principal, "write", self.began):
             return await self.app.database.write(self.principal, function, *args, **kwargs)
 
     async def write_once(
@@ -266,5 +273,5 @@ class CallContext:
 
     async def run_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(…)` on a worker thread with no transaction."""
-        async with self.app.turn(self.principal, "work"):
+        async with self.app.turn(self.principal, "work", self.began):
             return await self.app.run_in_thread(function, *args, **kwargs)

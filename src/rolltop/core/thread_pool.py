@@ -6,10 +6,12 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from heapq import heappop, heappush
+from itertools import count
 from queue import SimpleQueue
 from typing import Final, Generic, Literal, TypeVar
 
@@ -165,13 +167,18 @@ class Turn:
             self._release()
 
 
+_Waiting = tuple[float, int, Future[None]]
+"""When a call began, a number that counts up, and what tells it that it has its turn."""
+
+
 class FairTurns:
     """Turns of callers at each pool of threads, of which as many as there are processors work well.
 
     A caller alone has twice as many at once, so that the first call of another still meets a thread
     that is free and processors that are shared with few; each of several has its part of the
     processors, but one turn at least. Whoever has no turn left waits for one of its own to end;
-    nobody waits for others.
+    nobody waits for others. Of a caller's calls the one that began first comes first: one of many
+    turns would else wait for all the others anew at each of them.
 
     Coroutines of any event loop may share one object.
     """
@@ -187,13 +194,20 @@ class FairTurns:
         self._asked: Final[dict[str, float]] = {}
         """When each caller last asked for a turn or gave one back, the least recent first."""
         self._held: Final[Counter[tuple[str, Pool]]] = Counter()
-        self._waiting: Final[dict[tuple[str, Pool], deque[Future[None]]]] = {}
+        self._waiting: Final[dict[tuple[str, Pool], list[_Waiting]]] = {}
+        """Heaps: the next one first."""
+        self._numbers: Final = count()
 
     @asynccontextmanager
-    async def turn(self, caller: str, pool: Pool) -> AsyncGenerator[None]:
-        """Wait for a turn, one after the other of a caller's; what is submitted within holds it."""
+    async def turn(
+        self, caller: str, pool: Pool, since: float | None = None
+    ) -> AsyncGenerator[None]:
+        """Wait for a turn, one after the other of a caller's; what is submitted within holds it.
+
+        `since`, in seconds of the clock, is when the call began that asks; None for now.
+        """
         key = caller, pool
-        await self._acquire(key)
+        await self._acquire(key, self._clock() if since is None else since)
         turn = Turn(lambda: self._release(key))
         _own_turn.set(turn)
         try:
@@ -202,14 +216,15 @@ class FairTurns:
             _own_turn.set(None)
             turn.leave()
 
-    async def _acquire(self, key: tuple[str, Pool]) -> None:
+    async def _acquire(self, key: tuple[str, Pool], since: float) -> None:
         with self._mutex:
             self._note(key[0])
             if key not in self._waiting and self._held[key] < self._share():
                 self._held[key] += 1
                 return
             granted: Future[None] = Future()
-            self._waiting.setdefault(key, deque()).append(granted)
+            waiting = self._waiting.setdefault(key, [])
+            heappush(waiting, (since, next(self._numbers), granted))
         try:
             await asyncio.wrap_future(granted)
         except asyncio.CancelledError:
@@ -222,10 +237,10 @@ class FairTurns:
         with self._mutex:
             self._note(key[0])
             self._held[key] -= 1
-            waiting = self._waiting.get(key, deque[Future[None]]())
+            waiting = self._waiting.get(key, [])
             share = self._share()
             while waiting and self._held[key] < share:
-                next_turn = waiting.popleft()
+                *_place, next_turn = heappop(waiting)
                 if next_turn.set_running_or_notify_cancel():
                     self._held[key] += 1
                     successors.append(next_turn)
