@@ -54,3 +54,13 @@ def test_a_file_that_is_full_of_a_term_hides_no_other_file(
     sizes = printed_sizes(monkeypatch)
     assert files_with(code, "mast", "thread") == {"mast": {"a", "b", "c"}, "thread": {"d"}}
     assert max(sizes) <= 10_000
+
+
+def test_a_file_that_is_full_of_terms_hides_no_rarer_one(code: Path) -> None:
+    for n in range(30):
+        (code / f"{n:02}").write_text("mast sails\n" * 25 + "thread\n" * 25 * (n < 5))
+    (code / "29").write_text("mast sails\n" * 25 + "thread\n" * 25 + "harbour\n")
+    found = files_with(code, "mast", "sail", "thread", "harbour", "storm")
+    assert {term: len(files) for term, files in found.items()} == {
+        "mast": 30, "sail": 30, "thread": 6, "harbour": 1, "storm": 0,
+    }  # fmt: skip

@@ -39,6 +39,23 @@ def test_a_name_of_very_many_parts_is_found_among_common_words(grown: Maker, que
     assert after == before
 
 
+@pytest.mark.parametrize(
+    "query", ["refund_request", "where is refund_request defined?", "handle the refund request"]
+)
+@pytest.mark.parametrize("common", ["handle(self, request)", "prehandler(self)"])
+def test_a_rare_name_behind_many_lines_of_common_words_is_found_before_there_is_an_index(
+    grown: Maker, query: str, common: str
+) -> None:
+    forest = grown("index")
+    for n in range(100):
+        forest.put(f"code/f{n:03}.py", f"class View{n}:\n" + f"    {common}\n" * 25)
+    forest.put(
+        "code/f999.py", f"class View:\n{f'    {common}{chr(10)}' * 25}def refund_request():\n"
+    )
+    before, after = before_and_after(forest, query)
+    assert before[0]["path"] == after[0]["path"] == "f999.py"
+
+
 def plant_uses(forest: Forest, most: int) -> None:
     """Write a method, and files that use it or have one of the same name."""
     forest.put("code/box.py", "class Box:\n    def keep(self):\n        return 1\n")

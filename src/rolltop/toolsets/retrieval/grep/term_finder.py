@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -66,7 +67,8 @@ def find_term_files(
         if searched and (now >= end or (now >= preferred and _has_enough_files(by_term))):
             break
         end = max(end, now + _MIN_TIMEOUT)
-        for entry, terms in _find_terms(root, chain(*map(texts.__getitem__, asked)), batch, end):
+        wanted = {term: texts[term] for term in asked}
+        for entry, terms in _find_terms(root, wanted, batch, end):
             for term in terms.intersection(asked):
                 by_term[term].add(entry)
         searched += len(batch)
@@ -88,15 +90,41 @@ def _interleave(entries: Sequence[FileStat]) -> Iterator[list[FileStat]]:
 
 
 def _find_terms(
-    root: Root, texts: Iterable[str], batch: Sequence[FileStat], deadline: float
+    root: Root, texts: Mapping[str, Sequence[str]], batch: Sequence[FileStat], deadline: float
 ) -> Iterator[tuple[FileStat, frozenset[str]]]:
-    """Yield files, each with the terms of one name that contains a text."""
+    """Yield files, each with the terms of one name that contains a text.
+
+    Files whose listed lines may be filled by frequent terms are searched again for the others.
+    """
     terms: dict[str, frozenset[str]] = {}
-    pattern = "|".join(map(_pattern, dict.fromkeys(texts)))
-    for entry, name in _run(root, pattern, batch, deadline):
-        if name not in terms:
-            terms[name] = frozenset(tokenize(name))
-        yield entry, terms[name]
+    while texts and batch:
+        pattern = "|".join(map(_pattern, dict.fromkeys(chain(*texts.values()))))
+        printed = Counter[FileStat]()
+        names: dict[str, set[FileStat]] = {}
+        for entry, name, count in _run(root, pattern, batch, deadline):
+            printed[entry] += count
+            names.setdefault(name, set()).add(entry)
+            if name not in terms:
+                terms[name] = frozenset(tokenize(name))
+            yield entry, terms[name]
+        batch = [entry for entry, count in printed.items() if count >= _MAX_LINES]
+        texts = _rarer(texts, names, batch)
+
+
+def _rarer(
+    texts: Mapping[str, Sequence[str]],
+    names: Mapping[str, set[FileStat]],
+    entries: Collection[FileStat],
+) -> dict[str, Sequence[str]]:
+    """Drop the terms whose texts are in many of these files, compared with the most frequent."""
+    holders: dict[str, set[FileStat]] = {term: set() for term in texts}
+    for name, found in names.items():
+        lowered = name.lower()
+        for term, spellings in texts.items():
+            if any(one in lowered for one in spellings):
+                holders[term] |= found
+    counts = {term: len(found.intersection(entries)) for term, found in holders.items()}
+    return {term: texts[term] for term in texts if 2 * counts[term] < max(counts.values())}
 
 
 def find_names(
@@ -107,13 +135,14 @@ def find_names(
     Only the first matching lines of each file are searched; nothing is found after the deadline.
     """
     around = f"{_NAME_BYTES}{{0,{_MAX_AROUND}}}"
-    return _run(root, f"{around}(?:{pattern}){around}", batch, deadline)
+    for entry, name, _ in _run(root, f"{around}(?:{pattern}){around}", batch, deadline):
+        yield entry, name
 
 
 def _run(
     root: Root, pattern: str, batch: Sequence[FileStat], deadline: float
-) -> Iterator[tuple[FileStat, str]]:
-    """Yield files and the texts that match in them; nothing after the deadline."""
+) -> Iterator[tuple[FileStat, str, int]]:
+    """Yield files, the texts that match in them and how often; nothing after the deadline."""
     named = {os.fsencode(entry.relative): entry for entry in batch}
     asked = Pattern(f"(?:{pattern})".encode("utf-8", "replace"), ("--ignore-case",))
 
@@ -126,10 +155,10 @@ def _run(
         for half in (batch[::2], batch[1::2]):
             yield from _run(root, pattern, half, deadline)
         return
-    for name, found in {row.groups() for row in _ROW.finditer(printed)}:
+    for (name, found), count in Counter(row.groups() for row in _ROW.finditer(printed)).items():
         entry = named.get(name.removeprefix(b"./"))
         if entry is not None:
-            yield entry, found.decode("utf-8", "replace")
+            yield entry, found.decode("utf-8", "replace"), count
 
 
 def _pattern(text: str) -> str:
