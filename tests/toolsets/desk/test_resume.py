@@ -341,6 +341,41 @@ def test_every_open_item_is_named_once_within_the_budget(
         assert whole["more"] == {"changed_by_others": 10}
 
 
+def test_a_pad_whose_cells_all_moved_hides_nothing_else(mine: Client, other: Client) -> None:
+    mine.note("# Mine")
+    names = [f"Note {number}" for number in range(6)]
+    for name in names:
+        other.note(f"# {name}")
+    pad = other.pad("Config", *(f"[{number}]" for number in range(100)))
+    last = other.call("scratch_list_cells", scratch_id=pad)["cells"][-1]["cell_id"]
+    new = {"language": "json", "content": "[99]"}
+    given = {"scratch_id": pad, "cell_id": last, "new_index": 0}
+    other.call("scratch_replace_cell", **given, cell=new)
+    answer = mine.resume()
+    assert sorted(titles(answer, "changed_by_others")) == ["Config", *names]
+    assert titles(answer, "recent") == ["Mine"]
+    assert "truncated" not in answer
+    assert answer["changed_by_others"][0]["summary"] == "cells moved"
+
+
+def test_what_was_touched_loses_its_line_before_its_name(mine: Client, other: Client) -> None:
+    mine.note("# Mine")
+    tags = [f"{'t' * 30}{number}" for number in range(3)]
+    for number in range(5):
+        text = f"# Note {number}"
+        other.call("note_save", id=other.note(text), local_version=1, text=text, tags=tags)
+    whole = mine.resume()["changed_by_others"]
+    assert titles({"all": whole}, "all") == [f"Note {number}" for number in (4, 3, 2, 1, 0)]
+    brief = [{name: item[name] for name in item if name != "summary"} for item in whole]
+    counts = set[tuple[int, int]]()
+    for budget in range(200, 600, 50):
+        shown = mine.resume(max_tokens=budget).get("changed_by_others", [])
+        count = sum("summary" in item for item in shown)
+        assert shown == [*whole[:count], *brief[count : len(shown)]]
+        counts.add((count, len(shown)))
+    assert (4, 5) in counts
+
+
 def test_what_no_budget_holds_is_counted(mine: Client) -> None:
     first = mine.task("First")
     plan = [{"title": f"Step {n} " + "x" * 80, "blocked_by": [first]} for n in range(45)]

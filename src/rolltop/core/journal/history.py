@@ -31,6 +31,7 @@ MAX_PURGED: Final = 200
 """Entries or texts of a tenant that go in one transaction of a purge."""
 _ENTRIES_AT_ONCE: Final = 200
 _MAX_SHOWN: Final = 60  # code points of a value in a summary
+_MAX_SUMMARY: Final = 160  # code points: room for both values of a change, and for their names
 _TRASH: Final = ("deleted_at", "trash")
 _j: Final = journal.c
 _IS_ENTRY: Final = _j.kind != ""
@@ -278,6 +279,9 @@ def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
             if journaled is not None and journaled.version:
                 parts.append("created" if before is None else "deleted for good")
             continue
+        if journaled is not None and before.keys() <= journaled.order:
+            parts.append(f"{journaled.kind}s moved")  # all that stood behind, each in a change
+            continue
         table = metadata.tables.get(change["table"])
         columns = () if table is None else table.columns
         flags = {column.name for column in columns if isinstance(column.type, Boolean)}
@@ -290,11 +294,11 @@ def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
             elif "\n" in f"{old}{new}":
                 lines += _count_changed_lines(str(old or ""), str(new or ""))
             else:
-                shown = (_show_flag(one) if name in flags else _shorten(one) for one in (old, new))
+                shown = (_show_flag(one) if name in flags else _preview(one) for one in (old, new))
                 parts.append(f"{name} {' → '.join(shown)}")
     if lines:
         parts.append(f"+{lines['+']} −{lines['-']} lines")
-    return ", ".join(parts) or "changed"
+    return _shorten(", ".join(dict.fromkeys(parts)) or "changed", _MAX_SUMMARY)
 
 
 def _by_name() -> Iterator[tuple[str, Journaled]]:
@@ -317,9 +321,12 @@ def _show_flag(value: object) -> str:
     return "none" if value is None else "true" if value else "false"  # SQLite keeps numbers
 
 
-def _shorten(value: object) -> str:
-    text = "none" if value is None else str(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+def _preview(value: object) -> str:
+    return _shorten("none" if value is None else str(value), _MAX_SHOWN)
+
+
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def purge_journal(tx: Tx, before: datetime) -> int:

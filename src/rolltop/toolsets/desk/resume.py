@@ -322,10 +322,19 @@ def fit_answer(overview: Overview, call: CallContext, project: str | None) -> Re
         if item.get("uri")
     ]
 
-    def render(count: int) -> ResumeAnswer:
-        return _render(overview, _shorten_titles(_with(open_items, touched[:count]), 100), extra)
+    brief = [
+        (name, {field: value for field, value in item.items() if field != "summary"})
+        for name, item in touched
+    ]
 
-    return render(count_fitting(len(touched), call.budget, render))
+    def render(count: int, whole: int = 0) -> ResumeAnswer:
+        some = [*touched[:whole], *brief[whole:count]]
+        return _render(overview, _shorten_titles(_with(open_items, some), 100), extra)
+
+    whole = count_fitting(len(touched), call.budget, lambda count: render(count, count))
+    return render(
+        count_fitting(len(touched), call.budget, lambda count: render(count, whole)), whole
+    )
 
 
 def add_files(answer: ResumeAnswer, touched: TouchedFiles, budget: int) -> ResumeAnswer:
