@@ -13,6 +13,7 @@ import pytest
 
 from rolltop.core import token_counter
 from rolltop.core.dispatch import ToolSelection
+from rolltop.core.pagination import count_tokens
 from rolltop.workspace import Roots
 from tests.contracts.statements import kept_to
 from tests.desks import call_tool, make_desk
@@ -261,6 +262,7 @@ def test_a_long_text_is_cut_and_goes_on_where_it_was(mine: Reader, lines: str) -
         while "next" in answer or "next" in answer.get("meta", {}):
             onward = answer.get("next") or answer["meta"]["next"]
             answer = mine.call(onward["tool"], **onward["arguments"])
+            assert count_tokens(answer) <= 1000
             whole = answer.get("result", answer)
             whole = whole["scratchpad"]["cells"][0] if "scratchpad" in whole else whole
             parts.append(whole["text"] if "text" in whole else whole["content"])

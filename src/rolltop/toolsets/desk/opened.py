@@ -68,7 +68,9 @@ class Opened:
         def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
             if not call.app.registry.has_tools([self.tool]):
                 return {**part, "truncated": True}
-            arguments = {**self.arguments, **changed}
+            # The one who asked for less than is allowed asks for as little of what follows.
+            asked = {} if call.budget == call.max_budget else {"max_tokens": call.budget}
+            arguments = {**self.arguments, **asked, **changed}
             return add_continuation(part, Continuation(self.tool, arguments, cursor))
 
         return pagination.truncate(replace(self.source, envelope=envelope), call.budget, finish)
