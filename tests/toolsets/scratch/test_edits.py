@@ -154,6 +154,12 @@ def test_wrong_edits_change_nothing(local: Caller, edits: list[dict[str, Any]]) 
     refused(local, "a\nb\n", *edits)
 
 
+def test_an_edit_behind_the_last_line_says_how_to_append(local: Caller) -> None:
+    for text, said in (("a\nb\n", "line_start 3 with line_end 2"), ("a", "line_start 2 with")):
+        behind = {"line_start": 3, "line_end": 3, "text": "c"}
+        assert said in refused(local, text, behind)
+
+
 def test_an_edit_keeps_everything_but_the_content(mine: Caller) -> None:
     pad = mine.pad()
     one = mine.append(

@@ -64,7 +64,8 @@ def _apply_line_edits(text: str, edits: Sequence[LineEdit]) -> str:
         if edit.last > max(len(lines), 1) or edit.first > len(lines) + 1:
             raise invalid_value(
                 f"The cell has {len(lines)} lines; the edit names {edit.first} to {edit.last}",
-                "scratch_read shows the lines as they are now.",
+                f"line_start {len(lines) + 1} with line_end {len(lines)} appends; scratch_read "
+                "shows the lines as they are now.",
             )
     for before, after in pairwise(ordered):
         if after.first <= before.last or after.first == before.first:
