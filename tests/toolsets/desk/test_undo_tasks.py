@@ -114,3 +114,25 @@ def test_the_turn_of_a_holder_is_taken_back_with_its_claim(desk: AppContext, me:
     answer_of(desk, me, "desk_undo", since=since, actor="gone")
     shown = answer_of(desk, me, "get_task", task_id=first)["data"]
     assert (shown["title"], "claim" in shown) == (start["title"], False)
+
+
+def test_what_is_in_the_way_is_another_s_and_never_what_is_undone(
+    desk: AppContext, me: Principal
+) -> None:
+    other = replace(me, actor="other")
+    task = answer_of(desk, me, "add_task", title="a")["data"]["task_id"]
+    since = str(desk.database.read_sync(me, history.last_sequence))
+    for who, title in ((me, "b"), (other, "c"), (me, "d")):
+        answer_of(desk, who, "update_task", task_id=task, title=title)
+    newest = answer_of(desk, me, "desk_history")["changes"]
+    mine, theirs, first = (change["operation"] for change in newest[:3])
+
+    def hint() -> str:
+        refused = call_tool(desk, me, "desk_undo", since=since)
+        assert refused.code == "CONFLICT", refused.text
+        return refused.structured["error"]["hint"]
+
+    for operation in (mine, theirs, first):
+        assert f"Undo {theirs} first, then {first}," in hint()
+        answer_of(desk, me, "desk_undo", operation=operation)
+    assert answer_of(desk, me, "get_task", task_id=task)["data"]["title"] == "a"

@@ -77,6 +77,7 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
         if entry.operation in by_operation:
             by_operation[entry.operation].append(entry)
     standing = [entry for some in by_operation.values() for entry in some]
+    history.mark_undone(tx, taken)  # so that none of them is named as in the way of another
     with _guard(tx, app, standing):
         takers = _by_kind(app, "undo")
         for some in by_operation.values():
@@ -89,7 +90,6 @@ def undo(tx: Tx, app: AppContext, wanted: EntryFilter, *, dry_run: bool) -> Undo
     result = Undone(standing, skipped)
     if dry_run:
         raise Tried(result)
-    history.mark_undone(tx, taken)
     return result
 
 
@@ -183,19 +183,30 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
     """Return the error that names what is in the way, and the last operation that changed it."""
     kind, ref = conflict.thing
     entry = next(entry for entry in entries if entry.thing == conflict.thing)
-    later = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
-    last = []
+    last = None
     if conflict.reason != BLOCKED and not conflict.by_others:
-        last = history.read_entries(tx, later, limit=1, newest_first=True)
+        last = _find_obstacle(tx, entry)
     uri = uri_of(entry) or f"{kind} {ref}"
     by, hint = "", "desk_read shows it as it is; nothing was undone."
-    if last:
-        operation = short_operation(last[0].operation)
-        by = f" by operation {operation} ({last[0].tool}, {last[0].client})"
-        hint = f"Undo {operation} first, or leave it as it is; nothing was undone."
+    if last is not None:
+        operation = short_operation(last.operation)
+        by = f" by operation {operation} ({last.tool}, {last.client})"
+        # By since an undo of the first would be taken back with the second, and stand in the way.
+        then = f"then {short_operation(entry.operation)}, each as operation"
+        hint = f"Undo {operation} first, {then}, or leave it as it is; nothing was undone."
     return Conflict(
         f"{uri} cannot be put back: {conflict.reason}{by}", hint=hint, data={"uri": uri}
     )
+
+
+def _find_obstacle(tx: Tx, entry: Entry) -> Entry | None:
+    """Return the newest later entry of the same thing that stands and undoes none of the others."""
+    kind, ref = entry.thing
+    wanted = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
+    later = history.read_entries(tx, wanted, limit=MAX_ENTRIES, newest_first=True, heads_only=True)
+    undone = history.undone_by(tx, [one.operation for one in later])
+    cancelled = {*undone, *undone.values()}
+    return next((one for one in later if one.operation not in cancelled), None)
 
 
 def _by_kind(app: AppContext, field: str) -> dict[str, Any]:
