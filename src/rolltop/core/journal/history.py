@@ -192,6 +192,15 @@ def latest_entries(
     return entries
 
 
+def latest_sessions(tx: Tx, wanted: EntryFilter, limit: int) -> list[Entry]:
+    """Return the newest wanted entry of each client's session in a project, the newest first."""
+    mine = (_j.user_id == tx.scope.user_id, _IS_ENTRY, *wanted.conditions())
+    newest = select(func.max(_j.sequence)).where(*mine).group_by(_j.client, _j.project)
+    numbers = tx.execute(newest.order_by(func.max(_j.sequence).desc()).limit(limit)).scalars().all()
+    last = EntryFilter(sequences=numbers)
+    return read_entries(tx, last, limit=limit, newest_first=True, heads_only=True)
+
+
 def latest_times(
     tx: Tx, kind: str, refs: Iterable[str], last: int | None = None
 ) -> dict[str, datetime]:

@@ -176,9 +176,13 @@ class SkippedOperation(TypedDict):
 
 
 class UndoAnswer(TypedDict):
-    """What was taken back; `operation` undoes that again. Without it nothing was done."""
+    """What was taken back; `operation` undoes that again. Without it nothing was done.
+
+    With `project`, only what was done in that and in none.
+    """
 
     operation: NotRequired[str]
+    project: NotRequired[str]
     dry_run: NotRequired[bool]
     undone: list[str]
     skipped: NotRequired[list[SkippedOperation]]

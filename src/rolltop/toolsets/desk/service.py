@@ -244,6 +244,7 @@ class DeskService:
         operation: str | None,
         since: str | None,
         actor: str | None,
+        project: str | None,
         *,
         dry_run: bool,
     ) -> UndoAnswer:
@@ -255,7 +256,9 @@ class DeskService:
             Conflict: later work depends on it.
 
         """
-        wanted = _parse_wanted(call, operation, since, actor)
+        wanted = history.filter_by_project(project, _parse_wanted(call, operation, since, actor))
+        if since is not None and project is None and not _is_one_session(call, actor):
+            wanted = history.filter_by_project(call.principal.project, wanted)
         try:
             undone = await call.write(undo.undo, self._app, wanted, dry_run=dry_run)
         except undo.Tried as tried:
@@ -265,7 +268,8 @@ class DeskService:
                 if kind in RECORD_KINDS:
                     uri = full_address(cast("Kind", kind), ref)
                     self._app.notify_changed(call.principal, uri)
-        return _undo_answer(call, undone, dry_run=dry_run)
+        answer = _undo_answer(call, undone, dry_run=dry_run)
+        return {**answer, "project": wanted.project} if wanted.project else answer
 
 
 def _describe(
@@ -297,6 +301,11 @@ def _parse_wanted(
             hint="An operation's id is its first 8 digits or more, as desk_history shows it.",
         )
     return EntryFilter(operation=digits, client=actor)
+
+
+def _is_one_session(call: CallContext, actor: str | None) -> bool:
+    """Whether those who are meant are one session: a client's name is that of all its windows."""
+    return actor.endswith(")") if actor else bool(call.principal.session)
 
 
 def _undo_answer(call: CallContext, undone: Undone, *, dry_run: bool) -> UndoAnswer:

@@ -92,14 +92,15 @@ async def desk_undo(
     operation: Annotated[str | None, Field(description="From desk_history")] = None,
     since: Since = None,
     actor: Actor = None,
+    project: Text = None,
     dry_run: bool = False,
 ) -> UndoAnswer:
-    """Undo one operation, or all of a client's after since (yours unless actor names another).
+    """Undo one operation, or all after since (yours or an actor's).
 
-    All of it or nothing; an undo can be undone.
+    All or nothing; an undo can be undone.
     """
     service: DeskService = call.app.load_service(SERVICE)
-    return await service.undo(call, operation, _text(since), actor, dry_run=dry_run)
+    return await service.undo(call, operation, _text(since), actor, project, dry_run=dry_run)
 
 
 async def desk_link(

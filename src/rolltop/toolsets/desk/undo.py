@@ -17,6 +17,7 @@ from rolltop.core.journal.undo import BLOCKED, UndoConflict
 from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import name_thing, short_operation, uri_of
+from rolltop.toolsets.desk.opened import format_minute
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -27,6 +28,8 @@ _OWNERS: Final = (NOTES, SCRATCH, TASKS)
 """The toolsets whose things the journal tells of; a server may have been set to leave some out."""
 MAX_ENTRIES: Final = 10_000
 """Entries that one call takes back where it names no operation: none is taken back by halves."""
+_MAX_SESSIONS: Final = 5
+"""Sessions that an error names."""
 _BEGAN_BEFORE: Final = "it began before since: name it as operation to take it back"
 _NOTHING_TO_DO: Final = "all that it changed is as it was before it already"
 
@@ -119,15 +122,7 @@ def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
     entries = list(history.stream_entries(tx, wanted, limit=limit, newest_first=True))
     operations = dict.fromkeys(entry.operation for entry in entries)
     if not operations:
-        if wanted.actor_id is not None:
-            raise NotFound(
-                "The journal has no such operation of yours",
-                hint="What others did can be taken back by an owner of the workspace.",
-            )
-        raise NotFound(
-            "The journal has no such operation",
-            hint="desk_history lists the operations that can be undone.",
-        )
+        raise _find_nothing(tx, wanted)
     if wanted.operation is not None and len(operations) > 1:
         raise InvalidArgument(
             f"{wanted.operation} is the beginning of {len(operations)} operations",
@@ -139,6 +134,31 @@ def _select(tx: Tx, wanted: EntryFilter) -> list[Entry]:
             hint="Send a later since, or one operation: desk_history lists them.",
         )
     return entries
+
+
+def _find_nothing(tx: Tx, wanted: EntryFilter) -> NotFound:
+    """Create the error that nothing is wanted; it names whose changes there are to take back."""
+    whose = "" if wanted.actor_id is None else " of yours"
+    hint = "desk_history lists the operations that can be undone."
+    if wanted.actor_id is not None:
+        hint = "What others did can be taken back by an owner of the workspace."
+    if wanted.operation is not None:
+        return NotFound(f"The journal has no such operation{whose}", hint=hint)
+    # A client that was started again is another session of the same name.
+    name = tx.scope.client if wanted.label else ""
+    others = replace(wanted, label=None, client=name or None, project=None)
+    found = history.latest_sessions(tx, others, _MAX_SESSIONS)
+    if found:
+        some = "; ".join(
+            f"{entry.client}, {format_minute(entry.at)}"
+            f"{f', project {entry.project}' if entry.project else ''}"
+            for entry in found
+        )
+        hint = f"Send one of these sessions as actor: {some}."
+    start = wanted.after if wanted.since is None else format_minute(wanted.since)
+    who = f" by {wanted.label or wanted.client}"
+    where = f" in project {wanted.project}" if wanted.project else ""
+    return NotFound(f"The journal has nothing{whose}{who}{where} after {start}", hint=hint)
 
 
 @contextmanager

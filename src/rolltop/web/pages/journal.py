@@ -100,7 +100,7 @@ async def _list_undone(visit: Visit, wanted: Mapping[str, str]) -> list[JsonObje
 async def _render_undo(
     visit: Visit, wanted: Mapping[str, str], changes: list[JsonObject], *, moved_on: bool = False
 ) -> Response:
-    tried = await visit.call("desk_undo", **wanted, dry_run=True)
+    tried = await visit.call("desk_undo", **wanted, project=ALL_PROJECTS, dry_run=True)
     return visit.render(
         "undo",
         409 if moved_on else 200,
@@ -122,7 +122,7 @@ async def undo(visit: Visit) -> Response:
     changes = await _list_undone(visit, wanted)
     if visit.form.get("newest", "") != _newest(changes):
         return await _render_undo(visit, wanted, changes, moved_on=True)
-    await visit.call("desk_undo", **wanted)
+    await visit.call("desk_undo", **wanted, project=ALL_PROJECTS)
     return visit.redirect("/journal")
 
 
