@@ -13,6 +13,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import ColumnClause, column, create_engine, inspect, select, table
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.accounts import add_user, create_token, list_tokens, list_users
@@ -89,7 +90,7 @@ def test_the_heads_said_are_the_heads_there_are(
     empty_url: str, make_database: MakeDatabase
 ) -> None:
     known = revisions.branches()
-    with create_engine("sqlite://").connect() as connection:
+    with create_engine("sqlite://", poolclass=NullPool).connect() as connection:
         script = ScriptDirectory.from_config(migrator.alembic_config(connection, known))
     assert known[0].name == "core"
     assert set(script.get_heads()) == revisions.heads(known)
