@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from docx import Document as WordDocument
 
-from tests.web.visitor import Site, Visitor
+from tests.web.visitor import Page, Site, Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,34 @@ def test_folders_lead_to_files_and_files_to_lines(ann: Visitor) -> None:
     more = ann.get(next(link for link in after.links() if "?line=" in link and "#" not in link))
     assert "line_501 = 501" in more.text
     assert ann.get("/files/code/empty.txt").status == 200
-    assert ann.get("/files/code/long.py?line=99999").status == 200
+
+
+def lines_of(page: Page) -> list[int]:
+    """Return the numbers of the lines that a page of a file shows."""
+    ids = [given.get("id", "") for tag, given in page.elements if tag == "span"]
+    return [int(one[1:]) for one in ids]
+
+
+def test_a_line_that_is_not_there_any_more_leads_to_a_page_of_the_file(ann: Visitor) -> None:
+    page = ann.get("/files/code/long.py?line=99999")
+    assert (page.status, lines_of(page)) == (200, list(range(1, 501)))
+    assert "Lines 1 to 500 of 1200" in page.text
+
+
+def test_lines_and_sections_of_a_file_fill_one_page_at_most(ann: Visitor, tmp_path: Path) -> None:
+    wide = "a\n" * 30 + "word " * 200_000 + "\n" + "b\n" * 30
+    (tmp_path / "tree" / "wide.txt").write_text(wide)
+    path, seen, cut = "/files/code/wide.txt", list[int](), list[bool]()
+    while path:
+        page = ann.get(path)
+        seen += lines_of(page)
+        cut.append("too long" in page.text)
+        path = next((link for link in page.links() if link.endswith(f"line={seen[-1] + 21}")), "")
+    assert (seen, cut) == (list(range(1, 62)), [False, True, False])
+    (tmp_path / "tree" / "heads.md").write_text("# Head\n\ntext\n\n" * 5000)
+    page = ann.get("/files/code/heads.md")
+    assert "and more" in page.text
+    assert 99 < len([link for link in page.links() if "#L" in link]) < 2000
 
 
 def test_an_exact_search_leads_to_the_line(ann: Visitor) -> None:

@@ -12,8 +12,10 @@ from rolltop.web.visit import PageRoute, ToolFailure, Visit, find_number
 
 _LINES: Final = 500
 """Of a file, on one page."""
+_FILE_TOKENS: Final = 40_000
+"""Of lines on one page."""
 _FOLDER_TOKENS: Final = 20_000
-"""Of entries on one page."""
+"""Of entries, or of sections, on one page."""
 _MAX_LINE: Final = 10**9
 _BEFORE: Final = 20
 """Lines that stand above the one asked for."""
@@ -46,15 +48,17 @@ async def show_file(visit: Visit) -> Response:
     asked = find_number(visit.argument("line"))
     line = 1 if asked is None or asked >= _MAX_LINE else asked
     first = max(1, line - _BEFORE)
-    lines: JsonObject = {"start_line": first, "end_line": first + _LINES - 1}
     try:
-        page = await visit.call("repo_get_snippet", repo=root, path=path, lines=True, **lines)
+        page = await _read_lines(visit, root, path, first)
     except ToolFailure as failure:
-        if failure.code == "RANGE_INVALID":  # the file is empty, or shorter than it was
+        if failure.code == "RANGE_INVALID" and first > 1:  # the file is shorter than it was
+            page = await _read_lines(visit, root, path, 1)
+        elif failure.code == "RANGE_INVALID":  # the file is empty
             page = await visit.call("repo_open_file", repo=root, path=path, lines=True)
         elif failure.code == "FILE_BINARY" and visit.offers("desk_read"):  # a document has its text
             uri = file_address(root, path, (first, first + _LINES - 1))
-            page = {"result": _number_lines(await visit.call("desk_read", uri=uri))}
+            opened = await visit.call("desk_read", uri=uri, max_tokens=_FILE_TOKENS)
+            page = {"result": _number_lines(opened), "meta": opened}
         elif failure.code in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:
             try:
                 return await _show_folder(visit, root, path)
@@ -62,9 +66,29 @@ async def show_file(visit: Visit) -> Response:
                 raise failure from None
         else:
             raise
-    sections = await _list_sections(visit, root, path)
+    onward: JsonObject = page["meta"].get("next", {}).get("arguments", {})
     return visit.render(
-        "file", root=root, path=path, file=page["result"], line=line, sections=sections, size=_LINES
+        "file",
+        root=root,
+        path=path,
+        file=page["result"],
+        line=line,
+        sections=await _list_sections(visit, root, path),
+        size=_LINES,
+        is_cut="char_start" in onward,
+    )
+
+
+async def _read_lines(visit: Visit, root: str, path: str, first: int) -> JsonObject:
+    """Return a page's lines of a file from `first` on. Raises ToolFailure."""
+    return await visit.call(
+        "repo_get_snippet",
+        repo=root,
+        path=path,
+        start_line=first,
+        end_line=first + _LINES - 1,
+        lines=True,
+        max_tokens=_FILE_TOKENS,
     )
 
 
@@ -89,14 +113,14 @@ def _number_lines(opened: JsonObject) -> JsonObject:
     return {"start_line": first, "end_line": last, "total_lines": total, "lines": lines}
 
 
-async def _list_sections(visit: Visit, root: str, path: str) -> list[JsonObject]:
+async def _list_sections(visit: Visit, root: str, path: str) -> JsonObject:
     if not visit.offers("list_sections"):
-        return []
+        return {}
     try:
-        page = await visit.call("list_sections", file_path=f"{root}/{path}")
+        file_path = f"{root}/{path}"
+        return await visit.call("list_sections", file_path=file_path, max_tokens=_FOLDER_TOKENS)
     except ToolFailure:
-        return []
-    return page.get("outline") or []
+        return {}
 
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
