@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.web.visitor import Site, Visitor
+from tests.web.visitor import Page, Site, Visitor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,11 @@ def new_pad(agent: Any, *cells: dict[str, Any]) -> tuple[str, list[str]]:
     """Return a new pad's id and those of its cells."""
     pad = agent("scratch_create", metadata={"title": "Plan"}, cells=list(cells))["scratchpad"]
     return pad["scratch_id"], [cell["cell_id"] for cell in pad["cells"]]
+
+
+def ids_of(page: Page) -> list[str]:
+    """Return where in a page links may lead."""
+    return [given["id"] for _, given in page.elements if "id" in given]
 
 
 def test_a_pad_shows_its_cells_and_what_is_wrong_at_the_line(site: Site, ann: Visitor) -> None:
@@ -28,7 +33,7 @@ def test_a_pad_shows_its_cells_and_what_is_wrong_at_the_line(site: Site, ann: Vi
     for shown in ("Plan", "# Kingfisher", "not valid", "line 3:", "JSON_SYNTAX"):
         assert shown in page.text
     assert any(
-        link.startswith(f"/pads/{pad_id}#") for link in ann.get("/pads?q=kingfisher").links()
+        link.startswith(f"/pads/{pad_id}?cell=") for link in ann.get("/pads?q=kingfisher").links()
     )
 
 
@@ -156,7 +161,8 @@ def test_cells_and_pads_are_added_and_deleted(site: Site, ann: Visitor) -> None:
     path = f"/pads/{pad_id}"
     ann.submit(ann.get(f"{path}/new").form(f"{path}/new"), language="py", content="x = 1\n")
     ann.submit(ann.get(path).form(f"{path}/manage"), action="delete_cell", cell_id=cell_id)
-    ann.submit(ann.get(path).form(f"{path}/manage"), action="title", title="Renamed")
+    form = next(form for form in ann.get(path).forms if "title" in form.fields)
+    ann.submit(form, action="title", title="Renamed")
     pad = agent("scratch_read", scratch_id=pad_id)["scratchpad"]
     assert (pad["title"], [cell["content"] for cell in pad["cells"]]) == ("Renamed", ["x = 1\n"])
     ann.submit(ann.get(path).form(f"{path}/manage"), action="delete")
@@ -177,8 +183,9 @@ def test_a_cells_address_leads_to_its_pad(site: Site, ann: Visitor) -> None:
     pad_id, (cell_id,) = new_pad(site.agent(), {"language": "md", "content": "text"})
     page = ann.get(f"/cells/{cell_id}")
     assert page.status == 303
-    assert page.headers["location"] == f"/pads/{pad_id[:8]}#cell-{cell_id[:8]}"
-    assert ann.get(page.headers["location"].partition("#")[0]).status == 200
+    path, _, anchor = page.headers["location"].partition("#")
+    assert path.startswith(f"/pads/{pad_id[:8]}?")
+    assert anchor in ids_of(ann.get(path))
 
 
 def test_a_pad_with_a_bad_cell_is_shown_where_nothing_validates(tmp_path: Path) -> None:
@@ -200,7 +207,7 @@ def test_cells_are_found_where_the_desk_is_left_out(tmp_path: Path) -> None:
     path, _, anchor = link.partition("#")
     page = ann.get(path)
     assert page.status == 200
-    assert anchor in [given.get("id") for _, given in page.elements]
+    assert anchor in ids_of(page)
     site.close()
 
 
@@ -215,6 +222,46 @@ def test_a_long_pad_goes_on_on_further_pages(site: Site, ann: Visitor) -> None:
         seen += [n for n in map(str, range(20)) if f"number {n} " in page.text]
         path = next((link for link in page.links() if "cursor=" in link), "")
     assert seen == [str(n) for n in range(20)]
+
+
+@pytest.mark.parametrize("text", ["a\n" * 900, "many words " * 12_000])
+def test_links_to_a_cell_of_a_long_pad_lead_to_the_page_that_has_it(
+    site: Site, ann: Visitor, text: str
+) -> None:
+    cells = [{"language": "text", "content": f"kiwi{n}\n{text}"} for n in range(8)]
+    pad_id, cell_ids = new_pad(site.agent(), *cells)
+    first = ann.get(f"/pads/{pad_id}")
+    assert f"cell-{cell_ids[7][:8]}" not in ids_of(first)
+    found = ann.get("/pads?q=kiwi7").links()
+    (hit,) = [link for link in found if link.endswith(f"#cell-{cell_ids[7][:8]}")]
+    for link in (hit, ann.get(f"/cells/{cell_ids[7][:8]}").headers["location"]):
+        path, _, anchor = link.partition("#")
+        page = ann.get(path)
+        assert (anchor, anchor in ids_of(page)) == (f"cell-{cell_ids[7][:8]}", True)
+        assert "Plan" in page.text
+        assert f"/pads/{pad_id}" in page.links()
+    short = ann.get(f"/pads/{pad_id}?cell={cell_ids[0]}")
+    assert ids_of(short) == ids_of(first)
+    site.agent()("scratch_delete_cell", scratch_id=pad_id, cell_id=cell_ids[7])
+    gone = ann.get(f"/pads/{pad_id}?cell={cell_ids[7]}")
+    assert (gone.status, f"cell-{cell_ids[0][:8]}" in ids_of(gone)) == (200, True)
+
+
+def test_a_page_of_a_pad_has_so_many_lines_and_no_more(site: Site, ann: Visitor) -> None:
+    counts = [900, 1000, 300, 5000, 100]
+    bad = {"language": "json", "content": "[" + "\n" * 4999, "validate": True}
+    cells = [{"language": "text", "content": f"n{n}" + "\n" * (n - 1)} for n in counts]
+    pad_id, _ = new_pad(site.agent(), *cells[:3], bad, cells[4])
+    path, shown = f"/pads/{pad_id}", list[tuple[int, int]]()
+    while path:
+        page = ann.get(path)
+        assert "Plan" in page.text
+        kinds = [given.get("class", "").split(" ")[0] for _, given in page.elements]
+        shown.append((kinds.count("cell"), kinds.count("line")))
+        path = next((link for link in page.links() if "cursor=" in link), "")
+        if kinds.count("line") == 0:
+            assert "JSON_SYNTAX" in page.text
+    assert shown == [(2, 1900), (1, 300), (1, 0), (1, 100)]
 
 
 def test_anothers_pad_is_not_there(site: Site, ann: Visitor, other: str) -> None:

@@ -54,6 +54,11 @@ def _hash(text: str) -> str:
     return hashlib.sha256(_LINE_BREAK.sub("\n", text).encode()).hexdigest()
 
 
+def one_line(text: str) -> str:
+    """Return a text as an input, which has one line, shows it."""
+    return " ".join(text.splitlines())
+
+
 def read_list(text: str, original: Sequence[str] = ()) -> list[str]:
     """Return the lines of a form's field; those that were there already are not trimmed."""
     if text == _LINE_BREAK.sub("\n", "\n".join(original)):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
+from itertools import accumulate
 from typing import Final
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -15,15 +18,20 @@ from rolltop.core.journal.history import EntryFilter
 from rolltop.core.principal import ALL_PROJECTS
 from rolltop.core.tools import JsonObject
 from rolltop.toolsets.desk.history import PAGE_SIZE, describe
+from rolltop.toolsets.scratch import TOOLSET
+from rolltop.toolsets.scratch.service.read_response import cursor_at
+from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 from rolltop.web.background import read_links
 from rolltop.web.colours import colour
-from rolltop.web.form_texts import form_values, restore_line_breaks
+from rolltop.web.form_texts import form_values, one_line, restore_line_breaks
 from rolltop.web.pages.address import show_opened
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _PAGE_SIZE: Final = 50
 _PAD_TOKENS: Final = 40_000
 """Of cells on one page."""
+_PAD_LINES: Final = 2000
+"""Of cells on one page, each an element of its own; a longer cell's are none."""
 _NEW_CELL: Final = {"language": "md", "content": ""}
 
 
@@ -43,22 +51,23 @@ async def show_pads(visit: Visit) -> Response:
 
 
 async def show_pad(visit: Visit) -> Response:
-    """Show a pad with its cells, as many as fit a page."""
-    pad_id = visit.request.path_params["id"]
+    """Show a pad with its cells, as many as fit a page; where one is named, that one is there."""
+    pad_id, asked = visit.request.path_params["id"], visit.argument("cell")
     try:
-        page = await visit.call(
-            "scratch_read",
-            scratch_id=pad_id,
-            max_tokens=_PAD_TOKENS,
-            cursor=visit.argument("cursor"),
-        )
+        pad, cursor = await _read_page(visit, pad_id, visit.argument("cursor"))
     except ToolFailure as failure:
         if failure.status != HTTPStatus.NOT_FOUND or not visit.offers("desk_read"):
             raise
         opened = await visit.call("desk_read", uri=f"rolltop://pad/{pad_id}")
         return await show_opened(visit, opened)
-    pad: JsonObject = page["scratchpad"]
-    cells: list[JsonObject] = pad.get("cells", [])
+    if asked and not any(cell["cell_id"].startswith(asked) for cell in pad["cells"]):
+        with suppress(PageFailure):  # the cell is gone
+            found = await visit.call("scratch_list_cells", scratch_id=pad_id, cell_ids=[asked])
+            begin = cursor_at(pad["scratch_id"], found["cells"][0]["cell_id"])
+            rest, cursor = await _read_page(visit, pad_id, begin)
+            pad |= rest
+    cells: list[JsonObject] = pad["cells"]
+    is_plain = len(cells) == 1 and _count_lines(cells[0]) > _PAD_LINES
     invalid = [
         cell["cell_id"]
         for cell in cells
@@ -70,16 +79,39 @@ async def show_pad(visit: Visit) -> Response:
         refs = [pad["scratch_id"], *(cell["cell_id"] for cell in cells)]
         changes = await visit.read(_read_changes, refs)
     metadata: JsonObject = pad.get("metadata") or {}
+    service: ScratchService = visit.app.load_service(TOOLSET.service)
+    titles = await visit.read(service.find_titles, [pad["scratch_id"]], "")
     return visit.render(
         "pad",
         pad=pad,
-        cursor=page.get("next_cursor", ""),
-        colours=await colour(visit, cells),
+        fields=form_values({"title": one_line(titles.get(pad["scratch_id"]) or "")}),
+        cursor=cursor,
+        is_plain=is_plain,
+        colours={} if is_plain else await colour(visit, cells),
         diagnostics=diagnostics,
         schemas=metadata.get("schemas") or {},
         changes=changes,
         links=await read_links(visit, f"rolltop://pad/{pad['scratch_id']}"),
     )
+
+
+async def _read_page(visit: Visit, pad_id: str, cursor: str) -> tuple[JsonObject, str]:
+    """Return a pad with as many of its cells as fit a page, and the cursor of the next one."""
+    page = await visit.call(
+        "scratch_read", scratch_id=pad_id, max_tokens=_PAD_TOKENS, cursor=cursor
+    )
+    pad: JsonObject = page["scratchpad"]
+    cells: list[JsonObject] = pad.get("cells", [])
+    ends = accumulate(map(_count_lines, cells))
+    fitting = max(1, sum(1 for end in ends if end <= _PAD_LINES))
+    following = page.get("next_cursor", "")
+    if cells[fitting:]:
+        following = cursor_at(pad["scratch_id"], cells[fitting]["cell_id"])
+    return {**pad, "cells": cells[:fitting]}, following
+
+
+def _count_lines(cell: JsonObject) -> int:
+    return cell.get("content", "").count("\n") + 1
 
 
 def _read_changes(tx: Tx, refs: list[str]) -> list[JsonObject]:
@@ -110,7 +142,7 @@ async def show_cell(visit: Visit) -> Response:
     if "pad" not in opened:
         return await show_opened(visit, opened)
     pad_id = opened["pad"]["uri"].rpartition("/")[2]
-    return visit.redirect(f"/pads/{pad_id}#cell-{cell_id[:8]}")
+    return visit.redirect(f"/pads/{pad_id}?cell={quote(cell_id)}#cell-{quote(cell_id[:8])}")
 
 
 async def show_editor(visit: Visit) -> Response:

@@ -117,6 +117,17 @@ def read_whole(tx: Tx, pad: Pad, *, with_cells: bool) -> JsonObject:
     return {**view.header, "cells": [cell.full_data(VERSION) for cell in cells]}
 
 
+def cursor_kind(pad_id: str, selection: CellSelection) -> str:
+    """Return the kind of the cursors that go on reading these cells of a pad."""
+    return cursor.filtered_kind(KIND, pad_id, selection.cell_ids, selection.indices, selection.tags)
+
+
+def cursor_at(pad_id: str, cell_id: str) -> str:
+    """Encode the cursor with which reading a pad begins at a cell; at the first if it is gone."""
+    position = cursors.position_at([cell_id], 0)
+    return cursors.encode(cursor_kind(pad_id, CellSelection()), position, 0)
+
+
 def check_cursor(text: str) -> None:
     """Raise InvalidArgument for a text that is no cursor of any read."""
     kind = text.partition(".")[0]

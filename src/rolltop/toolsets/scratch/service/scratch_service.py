@@ -130,9 +130,7 @@ class ScratchService:
         """Read a pad with some of its cells; `with_header` False leaves its own fields out."""
         pad_id, *ids = await self.find_ids(call, scratch_id, selector[0])
         selection = cell_input.cell_selection(ids, *selector[1:])
-        kind = filtered_kind(
-            read_response.KIND, pad_id, selection.cell_ids, selection.indices, selection.tags
-        )
+        kind = read_response.cursor_kind(pad_id, selection)
         position, offset = None, 0
         # The call that continues in one cell by its lines still has the cursor that led to it.
         if call.cursor is not None and lines != (None, None, None):
