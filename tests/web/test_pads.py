@@ -264,6 +264,26 @@ def test_a_page_of_a_pad_has_so_many_lines_and_no_more(site: Site, ann: Visitor)
     assert shown == [(2, 1900), (1, 300), (1, 0), (1, 100)]
 
 
+def test_a_title_that_an_agent_changed_meanwhile_is_not_overwritten(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    pad_id, (cell_id,) = new_pad(agent, {"language": "md", "content": "one"})
+    path = f"/pads/{pad_id}/manage"
+    form = next(form for form in ann.get(f"/pads/{pad_id}").forms if "title" in form.fields)
+    cell = {"language": "md", "content": "two"}
+    agent("scratch_replace_cell", scratch_id=pad_id, cell_id=cell_id, cell=cell)
+    assert "Fixed" in ann.submit(form, action="title", title="Fixed").text
+    agent("scratch_update", scratch_id=pad_id, metadata={"title": "By\nthe agent"})
+    assert ann.submit(form, action="title").status == 200
+    page = ann.submit(form, action="title", title="By hand")
+    assert (page.status, "By the agent" in page.text, form.action) == (409, True, path)
+    form = next(form for form in ann.get(f"/pads/{pad_id}").forms if "title" in form.fields)
+    assert ann.submit(form, action="title").status == 200
+    read = agent("scratch_read", scratch_id=pad_id)["scratchpad"]
+    assert read["title"] == "By\nthe agent"
+
+
 def test_anothers_pad_is_not_there(site: Site, ann: Visitor, other: str) -> None:
     pad_id, (cell_id,) = new_pad(site.agent(other), {"language": "md", "content": "of Bob"})
     for path in (f"/pads/{pad_id}", f"/pads/{pad_id}/cells/{cell_id}", f"/cells/{cell_id}"):

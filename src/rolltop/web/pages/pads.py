@@ -229,11 +229,26 @@ async def manage_pad(visit: Visit) -> Response:
                 if_version=parse_number(form.get("version", "")),
             )
         case "title":
-            metadata = {"title": form.get("title", "").strip() or None}
-            await visit.call("scratch_update", scratch_id=pad_id, metadata=metadata)
+            await _save_title(visit, pad_id)
         case _:
             raise PageFailure(400, "No button of this page does that")
     return visit.redirect(f"/pads/{pad_id}")
+
+
+async def _save_title(visit: Visit, pad_id: str) -> None:
+    """Give a pad the title that was typed, unless somebody gave it another meanwhile."""
+    page = await visit.call("scratch_read", scratch_id=pad_id, max_tokens=_PAD_TOKENS)
+    pad: JsonObject = page["scratchpad"]
+    now = one_line(pad.get("title") or "")
+    values = form_values({"title": now}, visit.form)
+    if values["title"] == now:
+        return
+    if values["base_title"] != visit.form.get("base_title"):
+        hint = "Load the pad again to change it."
+        raise PageFailure(409, f"The title is {now!r} now" if now else "The title is gone", hint)
+    metadata = {"title": values["title"].strip() or None}
+    version = pad["version"]
+    await visit.call("scratch_update", scratch_id=pad_id, metadata=metadata, if_version=version)
 
 
 ROUTES: Final[tuple[PageRoute, ...]] = (
