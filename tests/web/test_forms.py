@@ -9,7 +9,7 @@ import pytest
 from rolltop.web.form_texts import restore_line_breaks
 
 if TYPE_CHECKING:
-    from tests.web.visitor import Site, Visitor
+    from tests.web.visitor import Form, Site, Visitor
 
 DIGITS = "9" * 5000
 MIB = 1 << 20
@@ -65,6 +65,50 @@ def test_a_form_of_too_many_fields_is_refused(ann: Visitor) -> None:
     form = ann.get("/notes/new").form("/notes/new")
     form.fields |= {f"x{number}": "1" for number in range(1000)}
     assert ann.submit(form, text="a").status == 400
+
+
+TYPED = "many <b>words</b>\nof mine"
+
+
+@pytest.fixture
+def form(site: Site, ann: Visitor) -> Form:
+    """Return the form of a note that Ann has begun to edit."""
+    path = f"/notes/{site.agent()('note_save', text='old text', tags=['heron'])['id']}/edit"
+    return ann.get(path).form(path)
+
+
+def test_a_form_of_an_older_session_shows_what_was_typed(ann: Visitor, form: Form) -> None:
+    ann.log_in()
+    page = ann.submit(form, text=TYPED)
+    assert (page.status, "not of this session" in page.text) == (403, True)
+    assert (TYPED in page.text, "heron" in page.text) == (True, False)
+    assert ("b", {}) not in page.elements
+    elsewhere = ann.submit(form, {"Origin": "http://evil.example"}, text=TYPED)
+    assert (elsewhere.status, TYPED in elsewhere.text) == (403, False)
+
+
+@pytest.mark.parametrize("keeps_cookie", [True, False])
+def test_a_form_of_a_session_that_is_over_shows_what_was_typed(
+    ann: Visitor, form: Form, *, keeps_cookie: bool
+) -> None:
+    cookies = dict(ann.cookies)
+    ann.submit(ann.get("/").form("/logout"))
+    ann.cookies = cookies if keeps_cookie else {}
+    page = ann.submit(form, text=TYPED)
+    assert page.status == 401
+    for shown in ("rolltop open --at", "Nothing was saved", TYPED):
+        assert shown in page.text
+    elsewhere = ann.submit(form, {"Origin": "http://evil.example"}, text=TYPED)
+    assert (elsewhere.status, TYPED in elsewhere.text) == (403, False)
+
+
+def test_a_long_form_is_shown_once_one_is_logged_in_again(ann: Visitor, form: Form) -> None:
+    ann.submit(ann.get("/").form("/logout"))
+    text = TYPED * 1000
+    page = ann.submit(form, text=text)
+    assert (page.status, "not logged in" in page.text) == (413, True)
+    ann.log_in()
+    assert text in ann.submit(form, text=text).text
 
 
 @pytest.mark.parametrize("digits", [DIGITS, "9" * 30, "\u0663" * 19])

@@ -257,6 +257,14 @@ def test_a_form_of_another_page_is_refused(ann: Visitor) -> None:
     assert ann.submit(form, {"Origin": "http://127.0.0.1:8765"}).status == 401
 
 
+def test_a_token_that_was_typed_is_not_shown(site: Site) -> None:
+    new_token(site)
+    stranger = Visitor(site)
+    login = stranger.get("/login").form("/login")
+    page = stranger.submit(login, token="rt_secret", csrf="")  # noqa: S106  # none
+    assert (page.status, "rt_secret" in page.body) == (403, False)
+
+
 def test_a_stranger_may_not_send_large_forms(site: Site) -> None:
     stranger = Visitor(site)
     form = stranger.get("/login").forms

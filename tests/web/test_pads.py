@@ -278,6 +278,7 @@ def test_a_title_that_an_agent_changed_meanwhile_is_not_overwritten(
     assert ann.submit(form, action="title").status == 200
     page = ann.submit(form, action="title", title="By hand")
     assert (page.status, "By the agent" in page.text, form.action) == (409, True, path)
+    assert "By hand" in page.text
     form = next(form for form in ann.get(f"/pads/{pad_id}").forms if "title" in form.fields)
     assert ann.submit(form, action="title").status == 200
     read = agent("scratch_read", scratch_id=pad_id)["scratchpad"]

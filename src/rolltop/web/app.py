@@ -126,11 +126,14 @@ async def _answer(visit: Visit, handler: Handler, *, is_public: bool) -> Respons
         await visit.identify()
         if visit.request.method == "POST":
             await visit.read_form()
-        if visit.is_logged_in or is_public:
-            return await handler(visit)
-        return await login.show_login(visit)
+        if not visit.is_logged_in and not is_public:
+            return await login.show_login(visit)
+        if visit.request.method == "POST":
+            visit.check_form()
+        return await handler(visit)
     except PageFailure as failure:
-        response = visit.render("failure", failure.status, failure=failure)
+        typed = await visit.find_typed_texts()
+        response = visit.render("failure", failure.status, failure=failure, typed=typed)
         if failure.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:  # the form's rest is not read
             response.headers["connection"] = "close"
         return response

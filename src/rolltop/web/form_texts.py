@@ -10,6 +10,8 @@ from typing import Final
 from rolltop.core.text.diff import diff_lines
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+_NEW_TEXTS: Final = ("title", "comment")
+"""Fields that begin empty, without a hash."""
 
 
 def restore_line_breaks(text: str, original: str) -> str:
@@ -47,6 +49,16 @@ def form_values(now: Mapping[str, str], sent: Mapping[str, str] | None = None) -
         name: text for name, text in given.items() if _hash(text) != sent.get(f"base_{name}")
     }
     return {**now, **hashes, **changed}
+
+
+def typed_texts(sent: Mapping[str, str]) -> dict[str, str]:
+    """Return those fields of a form that a person filled in, other than the form showed them."""
+    fields = [name for name in sent if name in _NEW_TEXTS or f"base_{name}" in sent]
+    return {
+        name: sent[name]
+        for name in fields
+        if sent[name].strip() and _hash(sent[name]) != sent.get(f"base_{name}")
+    }
 
 
 def _hash(text: str) -> str:

@@ -20,6 +20,7 @@ from rolltop.core.db import Tx
 from rolltop.core.dispatch import UnknownTool, dispatch
 from rolltop.core.principal import Principal
 from rolltop.core.tools import JsonObject
+from rolltop.web.form_texts import typed_texts
 from rolltop.web.render import Renderer
 
 P = ParamSpec("P")
@@ -39,6 +40,10 @@ MAX_FORM_BYTES: Final = 4 * 1024 * 1024
 MAX_STREAMS: Final = 1000
 MAX_USER_STREAMS: Final = 20
 """Of one process, as of streams over MCP."""
+_NOT_OF_THIS_SESSION: Final = (
+    "The form is not of this session",
+    "Load the page again and repeat the step.",
+)
 _MAX_FIELDS: Final = 1000
 _MAX_DIGITS: Final = 18
 """Of a number that the store can keep."""
@@ -257,31 +262,35 @@ class Visit:
             return await self.app.run_in_thread(function, *args, **kwargs)
 
     async def read_form(self) -> None:
-        """Read the form that was sent.
-
-        Raises:
-            PageFailure: it is too large, or was not made by a page of this session.
-
-        """
+        """Read the form that was sent. Raises PageFailure: it is too large, or of another site."""
         body = await self._read_body()
+        origin = self.request.headers.get("origin", "")
+        if origin and urlsplit(origin).netloc != self.request.headers.get("host"):
+            raise PageFailure(403, *_NOT_OF_THIS_SESSION)
         try:
             self.form = await self.run_in_thread(_parse_form, body)
         except ValueError:
             raise PageFailure(400, "That is no form of this page") from None
-        origin = self.request.headers.get("origin", "")
-        is_ours = not origin or urlsplit(origin).netloc == self.request.headers.get("host")
-        if not is_ours or not hmac.compare_digest(
-            self.form.get(CSRF_FIELD, "").encode(), self.csrf.encode()
-        ):
-            raise PageFailure(
-                403, "The form is not of this session", "Load the page again and repeat the step."
-            )
+
+    def check_form(self) -> None:
+        """Raise PageFailure unless a page of this session made the form that was sent."""
+        sent = self.form.get(CSRF_FIELD, "").encode()
+        if not hmac.compare_digest(sent, self.csrf.encode()):
+            raise PageFailure(403, *_NOT_OF_THIS_SESSION)
+
+    async def find_typed_texts(self) -> dict[str, str]:
+        """Return the texts that a person typed into the form that was sent, by field."""
+        return await self.run_in_thread(typed_texts, self.form) if self.form else {}
 
     async def _read_body(self) -> bytes:
-        limit = _MAX_LOGIN_BYTES
         if self.is_logged_in:
             limit = min(self.app.settings["http.max_body"], MAX_FORM_BYTES)
-        too_large = PageFailure(413, f"A form may have at most {limit} bytes")
+            message, hint = f"A form may have at most {limit} bytes", "Go back to shorten it."
+        else:  # of strangers little is read; the browser still has the rest
+            limit = _MAX_LOGIN_BYTES
+            message = "You are not logged in, or not any more"
+            hint = "Log in in another tab, then reload this page: it shows the text that you sent."
+        too_large = PageFailure(413, message, hint)
         if (parse_number(self.request.headers.get("content-length", "")) or 0) > limit:
             raise too_large
         body = bytearray()

@@ -18,6 +18,7 @@ async def show_login(visit: Visit, message: str = "", status: int = 401) -> Resp
         takes_links=await visit.sessions.takes_links(),
         origin=f"{visit.request.url.scheme}://{visit.request.url.netloc}",
         message=message,
+        typed=await visit.find_typed_texts(),
     )
 
 
