@@ -182,6 +182,32 @@ def test_a_criterion_of_two_lines_stays_one(site: Site, ann: Visitor) -> None:
     assert agent("get_task", task_id=task_id)["data"]["acceptance"] == [*both, "measured"]
 
 
+def test_a_title_of_two_lines_that_nobody_changed_stays(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="line one\nline two")["data"]["task_id"]
+    form = ann.get(f"/tasks/{task_id}").forms[-1]
+    ann.submit(form, tags="heron", action="save")
+    task = agent("get_task", task_id=task_id)["data"]
+    assert (task["title"], task["tags"]) == ("line one\nline two", ["heron"])
+    form = ann.get(f"/tasks/{task_id}").forms[-1]
+    ann.submit(form, title=f"{form.fields['title']}!", action="save")
+    assert agent("get_task", task_id=task_id)["data"]["title"] == "line one line two!"
+
+
+def test_texts_as_long_as_a_task_may_have_can_be_typed(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="a")["data"]["task_id"]
+    texts = {"title": "\U0001f600" * 200, "description": "\U0001f600" * 2000}
+    board, page = ann.get("/tasks"), ann.get(f"/tasks/{task_id}")
+    # Browsers count UTF-16 units, of which such a character has two.
+    assert not [given for _, given in (*board.elements, *page.elements) if "maxlength" in given]
+    assert ann.submit(page.forms[-1], None, **texts, action="save").status == 200
+    task = agent("get_task", task_id=task_id)["data"]
+    assert {name: task[name] for name in texts} == texts
+    refused = ann.submit(page.forms[-1], title="\U0001f600" * 201, action="save")
+    assert (refused.status, "200 characters or less" in refused.text) == (400, True)
+
+
 def test_saving_other_fields_leaves_changed_evidence_changed(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     note = agent("note_save", text="measured: 12 ms")

@@ -56,7 +56,9 @@ class Page(HTMLParser):
             self.forms.append(Form(given.get("action", ""), given.get("method", "get")))
         elif tag == "input" and self.forms and "name" in given:
             if given.get("type") not in {"checkbox", "radio"} or "checked" in given:
-                self.forms[-1].fields[given["name"]] = given.get("value", "")
+                # An input has one line, whatever its value has.
+                value = _CR_OR_LF.sub("", given.get("value", ""))
+                self.forms[-1].fields[given["name"]] = value
         elif tag == "textarea":
             self._area = given["name"]
             self.forms[-1].fields[self._area] = ""

@@ -22,7 +22,7 @@ from rolltop.toolsets.tasks.models import Task
 from rolltop.toolsets.tasks.service import TaskService
 from rolltop.toolsets.tasks.store import overview
 from rolltop.web.background import read_background
-from rolltop.web.form_texts import form_values, read_list, restore_line_breaks
+from rolltop.web.form_texts import form_values, one_line, read_list, restore_line_breaks
 from rolltop.web.visit import PageFailure, PageRoute, ToolFailure, Visit, parse_number
 
 _MAX_CARDS: Final = 50
@@ -156,7 +156,8 @@ def _read_names(
 
 
 def _fields_of(task: JsonObject) -> dict[str, str]:
-    fields = {name: str(task.get(name, "")) for name in _TEXTS}
+    fields = {name: one_line(str(task.get(name, ""))) for name in _TEXTS}
+    fields["description"] = task.get("description", "")
     fields |= {name: "\n".join(_entries(task, name)) for name in _LISTS}
     return fields | {name: "1" if task.get(name) else "" for name in _SWITCHES}
 
@@ -170,7 +171,7 @@ def _entries(task: JsonObject, name: str) -> list[str]:
     """Return the entries of a list, each as the line of the form that it is."""
     entries: list[Any] = task.get(name, [])
     texts = [entry["uri"] for entry in entries] if name == "evidence" else entries
-    return [" ".join(text.splitlines()) for text in texts] if name == "acceptance" else texts
+    return [one_line(text) for text in texts] if name == "acceptance" else texts
 
 
 async def change_task(visit: Visit) -> Response:
@@ -205,12 +206,11 @@ async def change_task(visit: Visit) -> Response:
 
 
 def _changes(form: Mapping[str, str], task: JsonObject) -> dict[str, Any]:
-    """Return the fields of a form as a tool takes them: those that are empty are cleared."""
-    changes: dict[str, Any] = {}
-    for name in _TEXTS:
-        if name in form:
-            changes[name] = form[name].strip()
-    if "description" in form:
+    """Return the fields that a form changes, as a tool takes them: those empty are cleared."""
+    shown = _fields_of(task)
+    sent = [name for name in _TEXTS if form.get(name, shown[name]) != shown[name]]
+    changes: dict[str, Any] = {name: form[name].strip() for name in sent}
+    if "description" in sent:
         old = task.get("description", "")
         changes["description"] = restore_line_breaks(form["description"], old)
     if "priority" in changes:
