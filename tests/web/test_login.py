@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+CELL = {"language": "md", "content": "text"}
 PAGES = ["/", "/search?q=secret", "/journal", "/journal/1", "/undo?operation=12345678"]
 
 
@@ -237,6 +238,31 @@ def test_a_token_to_read_with_shows_all_and_changes_nothing(site: Site) -> None:
     assert [form.action for form in page.forms if form.method == "post"] == ["/logout"]
     assert not [link for link in page.links() if link.startswith("/undo")]
     assert ann.get("/undo?since=0&actor=claude").status == 404
+
+
+def test_who_may_only_read_sees_the_trash_and_no_editor(site: Site) -> None:
+    agent = site.agent()
+    task_id = agent("add_task", title="a lost task")["data"]["task_id"]
+    agent("delete_task", task_id=task_id)
+    note_id = agent("note_save", text="a lost note")["id"]
+    agent("note_manage", action="trash", id=note_id, local_version=1)
+    lost, pad = (
+        agent("scratch_create", metadata={"title": title}, cells=[CELL])["scratchpad"]
+        for title in ("a lost pad", "a pad")
+    )
+    agent("scratch_delete", scratch_id=lost["scratch_id"])
+    plain, _ = new_token(site, read_only=True)
+    ann = Visitor(site)
+    ann.submit(ann.get("/").form("/login"), token=plain)
+    trash = ann.get("/trash")
+    for title in ("a lost task", "a lost note", "a lost pad"):
+        assert title in trash.text
+    assert [form.action for form in trash.forms if form.method == "post"] == ["/logout"]
+    assert ann.get("/trash?pads=nowhere").status == 400
+    path = f"/pads/{pad['scratch_id']}"
+    assert ann.get(path).status == 200
+    editors = ("/notes/new", f"{path}/new", f"{path}/cells/{pad['cells'][0]['cell_id']}")
+    assert [ann.get(editor).status for editor in editors] == [404] * 3
 
 
 def test_a_form_of_another_page_is_refused(ann: Visitor) -> None:

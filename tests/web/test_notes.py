@@ -206,6 +206,19 @@ def test_a_note_that_would_shrink_is_asked_about(site: Site, ann: Visitor) -> No
     assert agent("note_get", id=note_id)["text"] == "short"
 
 
+def test_an_earlier_version_of_a_note_says_so_and_is_not_changed(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    note_id = agent("note_save", text="old words")["id"]
+    agent("note_save", id=note_id, local_version=1, text="new words")
+    page = ann.get(f"/notes/{note_id}?version=1")
+    assert "This is version 1 of the note" in page.text
+    assert ("old words" in page.text, f"/notes/{note_id}" in page.links()) == (True, True)
+    assert f"/notes/{note_id}/edit" not in page.links()
+    assert [form.action for form in page.forms if form.action.startswith("/notes")] == []
+    now = ann.get(f"/notes/{note_id}")
+    assert ("This is version" in now.text, f"/notes/{note_id}/edit" in now.links()) == (False, True)
+
+
 def test_a_note_is_deleted_and_brought_back(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     note_id = agent("note_save", text="soon gone")["id"]

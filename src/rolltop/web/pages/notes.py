@@ -63,6 +63,7 @@ async def _get_note(visit: Visit, version: int | None = None) -> JsonObject:
 
 async def show_editor(visit: Visit) -> Response:
     """Show a note's text, to change it; without an id, a new one."""
+    visit.require("note_save")
     note = await _get_note(visit) if "id" in visit.request.path_params else None
     fields = {"text": "", "tags": ""} if note is None else _fields_of(note)
     values: JsonObject = await visit.run_in_thread(form_values, fields)

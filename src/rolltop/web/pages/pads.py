@@ -147,6 +147,7 @@ async def show_cell(visit: Visit) -> Response:
 
 async def show_editor(visit: Visit) -> Response:
     """Show a cell's text, to change it; without a cell, a new one."""
+    visit.require("scratch_replace_cell")
     cell = await _get_cell(visit)
     values = await visit.run_in_thread(_values_of, cell)
     return visit.render("cell_editor", cell=cell, values=values, failure=None)
