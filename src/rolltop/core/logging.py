@@ -125,6 +125,11 @@ def fault(error: BaseException, *, request_id: str = "", message: str = "fault")
     return reference
 
 
+def describe_exception(error: BaseException) -> str:
+    """Return the types and places of an exception and of its causes, without their messages."""
+    return " < ".join(_format_exceptions(error))[:_MAX_LINE_BYTES]
+
+
 class _StderrHandler(logging.StreamHandler[TextIO]):
     """Writes to stderr, and never waits for a host that does not read it.
 
@@ -213,9 +218,7 @@ class _LineFormatter(logging.Formatter):
             **{name: value for name, value in given.items() if value not in ("", None)},
         }
         if record.exc_info and record.exc_info[1] is not None:
-            parts["exception"] = " < ".join(_format_exceptions(record.exc_info[1]))[
-                :_MAX_LINE_BYTES
-            ]
+            parts["exception"] = describe_exception(record.exc_info[1])
         return parts
 
 

@@ -66,6 +66,15 @@ def test_lines_of_sections_are_lines_of_the_rendered_text() -> None:
     assert document.rendered
 
 
+@pytest.mark.parametrize("kind", ["markdown", "code", "heading"])
+def test_half_a_character_is_replaced_and_two_halves_are_joined(kind: str) -> None:
+    cell = {"cell_type": kind, "source": ["# Cut\ud83d here ", "\ud83d", "\ude00\udc00"]}
+    document = read_document(json.dumps({"cells": [cell]}).encode(), PATH)
+    assert "Cut\ufffd here 😀\ufffd" in document.text
+    if kind == "markdown":
+        assert [s.title for s in document.outline.sections] == ["Cut\ufffd here 😀\ufffd"]
+
+
 @pytest.mark.parametrize("unclosed", ["```\ncode", "<!-- a remark", "---\ntitle: x", "+++\na = 1"])
 @pytest.mark.parametrize("above", [[], ["# Title"]])
 def test_what_a_cell_leaves_open_ends_with_it(unclosed: str, above: list[str]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from docx import Document as WordDocument
 
-from rolltop.core.errors import InvalidArgument
+from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.documents.extractors.document_reader import (
     IN_SERVER_BYTES,
     ExtractionPool,
@@ -77,3 +77,12 @@ def test_the_error_of_a_document_is_told_as_it_is(extraction: ExtractionPool) ->
         extraction.read(b"%PDF-1.7 and no more", Path("broken.pdf"))
     assert refused.value.code == "FILE_UNREADABLE"
     assert refused.value.hint
+
+
+def test_what_a_parser_should_not_raise_is_no_word_on_the_size(extraction: ExtractionPool) -> None:
+    nameless: Any = None  # as nobody calls it
+    with pytest.raises(RolltopError) as failed:
+        extraction.read(_LARGE, nameless)
+    assert failed.value.code == "INTERNAL_ERROR"
+    assert "AttributeError at extractors/document_reader.py" in failed.value.log_reason
+    assert extraction.read(_LARGE, Path("large.md")).kind == "markdown"

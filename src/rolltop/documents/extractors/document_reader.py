@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zipfile import ZipFile
 
+from rolltop.core import logging
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.worker_process import MAX_MEMORY_BYTES, Worker, WorkerDied, WorkerPool
@@ -81,6 +82,12 @@ class ParsedDocument:
     note: str = ""
 
 
+class ParserFault(RolltopError):
+    """A parser raised what it should not, in a worker process, which has no log."""
+
+    is_loggable = True
+
+
 class ExtractionPool:
     """Worker processes that parse documents: started when needed, one kept for the next."""
 
@@ -98,6 +105,7 @@ class ExtractionPool:
 
         Raises:
             InvalidArgument: as `read_document`; FILE_TOO_LARGE if time or memory ran out.
+            ParserFault: a worker failed to parse the file.
             Unavailable: no process can be started.
 
         """
@@ -130,6 +138,14 @@ def parser() -> Callable[[tuple[bytes, Path]], ParsedDocument | RolltopError]:
         except RolltopError as problem:
             problem.__cause__ = problem.__context__ = None  # what they hold may not be picklable
             return problem
+        except MemoryError:
+            raise  # the process ends, as one does that the system has no memory for
+        except Exception as fault:  # noqa: BLE001  # the server tells it, and works on
+            return ParserFault(
+                "The server failed to parse the file",
+                hint="Read another file, and tell whoever runs this server: its log says where.",
+                detail=logging.describe_exception(fault),
+            )
 
     return parse
 

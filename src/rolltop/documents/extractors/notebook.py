@@ -70,7 +70,8 @@ def _list(value: Any) -> list[Any]:  # noqa: ANN401  # whatever the file holds
 def _block(cell: Mapping[str, Any], language: str) -> str:
     source = cell.get("source", cell.get("input", ""))
     text = "".join(map(str, _list(source))) if isinstance(source, list) else str(source)
-    text = text.strip("\n")
+    # JSON may hold half a character, which no parser takes; two halves that meet are one.
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").strip("\n")
     kind = cell.get("cell_type")
     if kind == "heading":
         level = cell.get("level", 1)
