@@ -100,7 +100,23 @@ a#b: 2 # i: no
 second: 1
 """
 
-INI: Final = '[a b]\nx=[no]\n ; [no]\n[remote "o"]\n[*.{py,js}]\n'
+INI: Final = (
+    '[a b]\nx=[no]\n ; [no]\n[remote "o"]\n[*.{py,js}]\n[c] ; see [no]\n[d#e]\t# no\n[no] = 1\n'
+)
+
+TOML: Final = """\
+[build-system]
+requires = []
+[project]
+[project.urls]
+[tool.ruff]
+["tool" . ruff."a.b"]
+[tool.ruff.lint.rules]
+[[bin]]
+[bin.run]
+[[bin]]
+[binary]
+"""
 
 TEXT: Final = """\
 Title
@@ -151,7 +167,15 @@ EXAMPLES: Final[list[tuple[FileType, str, list[tuple[str, int, int]]]]] = [
         [("a", 1, 4), ("b", 1, 5), ("q: x", 1, 7), ("it's", 1, 11), ("url", 1, 15),
          ("flow", 1, 16), ("a#b", 1, 19), ("second", 1, 22)],
     ),
-    ("ini", INI, [("a b", 1, 1), ('remote "o"', 1, 4), ("*.{py,js}", 1, 5)]),
+    ("ini", INI, [("a b", 1, 1), ('remote "o"', 1, 4), ("*.{py,js}", 1, 5), ("c", 1, 6),
+                  ("d#e", 1, 7)]),
+    (
+        "toml",
+        TOML,
+        [("build-system", 1, 1), ("project", 1, 3), ("project.urls", 2, 4), ("tool.ruff", 1, 5),
+         ('"tool" . ruff."a.b"', 2, 6), ("tool.ruff.lint.rules", 2, 7), ("bin", 1, 8),
+         ("bin.run", 2, 9), ("bin", 1, 10), ("binary", 1, 11)],
+    ),
     (
         "text",
         TEXT,

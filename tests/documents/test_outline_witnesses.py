@@ -164,7 +164,7 @@ def test_toml_sections_are_the_tables_tomllib_finds() -> None:
     )
     assert set(tomllib.loads(text)) == {"a", "tool", "arr", "a.b"}
     found = [(s.title, s.level, s.start_line) for s in parse_outline(text, "toml").sections]
-    assert found == [("tool.x", 2, 2), ("arr", 1, 12), ('"a.b".c', 2, 14)]
+    assert found == [("tool.x", 1, 2), ("arr", 1, 12), ('"a.b".c', 1, 14)]
 
 
 def test_an_array_over_several_lines_hides_no_toml_table() -> None:

@@ -50,8 +50,10 @@ _TOML_TABLE: Final = re.compile(
       | (?P<bracket>[\[\]])""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
-_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
-_INI_SECTION: Final = re.compile(r"^[ \t]*+\[(?P<name>[^\n]{1,300}?)\][ \t\r]*+$", re.MULTILINE)
+_KEY_PART: Final = re.compile(r"\"[^\"]*+\"|'[^']*+'|[\w-]++")
+_INI_SECTION: Final = re.compile(
+    r"^[ \t]*+\[(?P<name>[^\n]{1,300}?)\][ \t\r]*+(?:[;#][^\n]*+)?$", re.MULTILINE
+)
 
 
 def json_keys(text: str) -> Iterator[Heading]:
@@ -135,15 +137,20 @@ def _after_flow(text: str, start: int) -> int:
 
 
 def toml_tables(text: str) -> Iterator[Heading]:
-    """Yield the tables of a TOML text; dots in a name make levels."""
+    """Yield the tables of a TOML text; one is inside those before it whose key begins its own."""
     lines, depth = TextLines(text), 0
+    around: list[list[str]] = []  # the keys of the tables that hold the last one, and its own
     for found in _TOML_TABLE.finditer(text):
         if found["bracket"]:
             depth = max(0, depth + (1 if found["bracket"] == "[" else -1))
         elif found["open"] and depth == 0:
             name = found["name"].strip()
-            level = 1 + _QUOTED.sub("", name).count(".")
-            yield Heading(name, level, lines.line_at(found.start("open")))
+            key = [part.strip("\"'") for part in _KEY_PART.findall(name)]
+            while around and key[: len(around[-1])] != around[-1]:
+                around.pop()
+            if not around or key != around[-1]:  # a list has one table after the other
+                around.append(key)
+            yield Heading(name, len(around), lines.line_at(found.start("open")))
 
 
 def ini_sections(text: str) -> Iterator[Heading]:
