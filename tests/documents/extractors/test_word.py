@@ -5,17 +5,13 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from docx import Document
-from docx.parts.document import DocumentPart
 
 from rolltop.documents.extractors.document_reader import read_document
-
-if TYPE_CHECKING:
-    from docx.enum.style import WD_STYLE_TYPE
 
 _W: Final = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _RELATIONS: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -62,9 +58,9 @@ def packed(body: str, *, notes: str = "", name: str = _BODY) -> bytes:
     return made.getvalue()
 
 
-def edited(name: str, pattern: str, text: str) -> str:
+def edited(name: str, pattern: str, text: str, body: str = "") -> str:
     """Return the text of a Word document in one part of which something is replaced."""
-    made, body = io.BytesIO(), paragraph(run("Kept."))
+    made, body = io.BytesIO(), body + paragraph(run("Kept."))
     with ZipFile(io.BytesIO(packed(body))) as given, ZipFile(made, "w") as changed:
         for part in given.namelist():
             content = given.read(part)
@@ -171,18 +167,37 @@ def test_breaks_and_tabs_are_text_and_tab_stops_are_not() -> None:
     assert text_of(paragraph(stops, signs)) == "a\tb\nc-d\n"
 
 
-def test_a_style_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    find, found = DocumentPart.get_style, list[str | None]()
+def styled(style: str, name: str, base: str, level: str = "") -> str:
+    """Return a style based on another, of an outline level."""
+    level = f'<w:pPr><w:outlineLvl w:val="{level}"/></w:pPr>' if level else ""
+    return (
+        f'<w:style w:type="paragraph" w:styleId="{style}"><w:name w:val="{name}"/>'
+        f'<w:basedOn w:val="{base}"/>{level}</w:style>'
+    )
 
-    def counted(part: DocumentPart, style_id: str | None, kind: WD_STYLE_TYPE) -> Any:
-        found.append(style_id)
-        return find(part, style_id, kind)
 
-    monkeypatch.setattr(DocumentPart, "get_style", counted)
-    styled = '<w:pPr><w:pStyle w:val="Heading2"/></w:pPr>'
-    body = paragraph(run("x")) * 99 + paragraph(styled, run("y")) * 99
-    assert text_of(body).count("\n## y\n") == 99
-    assert sorted(map(str, found)) == ["Heading2", "None"]
+def test_what_a_style_does_not_say_of_itself_those_say_that_it_is_based_on() -> None:
+    styles = (
+        styled("Chapter", "Chapter Title", "Heading1")
+        + styled("Numbered", "Chapter &quot;1&quot;", "Chapter")
+        + styled("Part", "Part", "Numbered", "2")
+        + styled("Note", "Note", "Chapter", "9")
+        + styled("Point", "Point", "ListBullet2")
+        + styled("Round", "Round", "Trip")
+        + styled("Trip", "Trip", "Round")
+        + styled("Under", "Under the title", "Title")
+        + styled("Lost", "Lost", "&quot;")
+    )
+    names = ["Chapter", "Numbered", "Part", "Note", "Point", "Round", "Under", "Lost", "&quot;"]
+    plain = '<w:outlineLvl w:val="9"/>'
+    body = "".join(
+        paragraph(f'<w:pPr><w:pStyle w:val="{name}"/>{more}</w:pPr>', run(name))
+        for name, more in (*((name, "") for name in names), ("Chapter", plain))
+    )
+    assert edited("word/styles.xml", "</w:styles>", f"{styles}</w:styles>", body) == (
+        "# Chapter\n\n# Numbered\n\n### Part\n\nNote\n\n  - Point\n\nRound\n\nUnder\n\nLost\n\n"
+        '"\n\nChapter\n\nKept.\n'
+    )
 
 
 def test_outline_levels_make_headings_of_paragraphs_and_of_styles() -> None:

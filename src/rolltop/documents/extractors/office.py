@@ -23,9 +23,11 @@ MAX_PARAGRAPHS: Final = 200_000
 """Of a Word document; each takes 50 µs. Long novels have 10,000."""
 MAX_POINTS: Final = 1_000_000
 """Cells of the charts of a presentation; 64 bytes of the XML of a chart or diagram count as one."""
-_HEADING_STYLE: Final = re.compile(r"heading (\d)", re.IGNORECASE)
+_HEADING_STYLE: Final = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _LIST_STYLE: Final = re.compile(r"list (?:bullet|number|paragraph)\s*(\d?)|compact$", re.IGNORECASE)
 _OUTLINE_LEVEL: Final = "./w:pPr/w:outlineLvl/@w:val"
+_MAX_BASES: Final = 16
+"""Styles, each based on the next, that are asked what the first does not say."""
 _MAX_NESTING: Final = 8
 _RELATIONS: Final = ".rels"
 WORD_BODY: Final = re.compile(r"word/document\d*\.xml")
@@ -176,31 +178,56 @@ def _text(parent: Any, *left_out: str) -> str:  # noqa: ANN401  # as above
 
 
 class _ParagraphStyle(NamedTuple):
-    """A paragraph style: its name, and the level of a heading that it makes, 0 for none.
+    """What a style makes of a paragraph: a heading of a level, 0 for none, or a list's item.
 
-    `is_heading` by its name, whatever a paragraph says of itself.
+    `is_heading` by its name, whatever a paragraph says of itself. `depth` of an item, from 0.
     """
 
-    name: str
     level: int
     is_heading: bool
+    depth: int | None = None
 
 
 def _style_finder(document: Any) -> Callable[[str | None], _ParagraphStyle]:  # noqa: ANN401  # as above
-    """Return a function that looks styles up by their ids, each once: the library takes 1 ms."""
+    """Return a function that looks styles up by their ids, each once: the library takes 1 ms.
+
+    What a style does not say, the one says that it is based on.
+    """
     from docx.enum.style import WD_STYLE_TYPE  # noqa: PLC0415  # takes 0.3 s to load
+
+    styles: dict[str | None, Any] = {}
+    for element in document.styles.element.iterchildren(f"{_W}style"):
+        if element.get(f"{_W}type") == "paragraph":
+            styles.setdefault(element.get(f"{_W}styleId"), element)
+    default = document.styles.element.default_for(WD_STYLE_TYPE.PARAGRAPH)
 
     @cache
     def find(style_id: str | None) -> _ParagraphStyle:
-        style = document.part.get_style(style_id, WD_STYLE_TYPE.PARAGRAPH)
-        if style is None:  # the document names none, and has none by default
-            return _ParagraphStyle("", 0, is_heading=False)
-        name = str(style.name or "")
-        found = _HEADING_STYLE.match(name)
-        named = int(found.group(1)) if found else int(name.lower() == "title")
-        return _ParagraphStyle(name, named or _outline_level(style.element), bool(named))
+        style = styles.get(style_id, default)
+        level: int | None = None
+        depth: int | None = None
+        is_heading = False
+        for place in range(_MAX_BASES):
+            if style is None:
+                break
+            name = _property(style, "name")
+            if not place and name.lower() == "title":  # a level that no style inherits
+                return _ParagraphStyle(1, is_heading=True)
+            heading, item = _HEADING_STYLE.match(name), _LIST_STYLE.match(name)
+            if level is None:
+                level = int(heading[1]) if heading else _outline_level(style)
+                is_heading = heading is not None and not place
+            if depth is None and item:
+                depth = int(item[1] or 1) - 1
+            style = styles.get(_property(style, "basedOn"))
+        return _ParagraphStyle(level or 0, is_heading, depth)
 
     return find
+
+
+def _property(style: Any, name: str) -> str:  # noqa: ANN401  # as above
+    """Return what a style says of itself, "" if nothing."""
+    return next(iter(style.xpath(f"./w:{name}/@w:val")), "")
 
 
 def _add_block(
@@ -213,12 +240,12 @@ def _add_block(
         return
     style = find_style(block.style)
     text = _text(block, _TEXT_BOX)
-    level = style.level if style.is_heading else _outline_level(block) or style.level
-    item = _LIST_STYLE.match(style.name)
+    own = None if style.is_heading else _outline_level(block)
+    level = style.level if own is None else own
     if level:
         builder.add_heading(text, level)
-    elif item is not None:
-        builder.add_list_item(text, int(item.group(1) or 1) - 1)
+    elif style.depth is not None:
+        builder.add_list_item(text, style.depth)
     else:
         builder.add_block(text)
     for box in _nearest(block, _TEXT_BOX):
@@ -226,11 +253,11 @@ def _add_block(
             _add_block(builder, find_style, inner)
 
 
-def _outline_level(element: Any) -> int:  # noqa: ANN401  # as above
-    """Return the level, 1 to 9, that a paragraph or a style says; 0 for none."""
+def _outline_level(element: Any) -> int | None:  # noqa: ANN401  # as above
+    """Return the level, 1 to 9, that a paragraph or a style says; 0 for body text."""
     levels: list[Any] = element.xpath(_OUTLINE_LEVEL)
-    is_level = levels and str(levels[0]).isdigit() and int(levels[0]) < 9  # noqa: PLR2004  # body text
-    return int(levels[0]) + 1 if is_level else 0
+    is_level = levels and re.fullmatch("[0-9]", levels[0])
+    return (int(levels[0]) + 1) % 10 if is_level else None  # 9 is body text
 
 
 def _rows(table: Any) -> Iterator[list[str]]:  # noqa: ANN401  # as above
