@@ -10,7 +10,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from pypdf import PdfWriter
-from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    NameObject,
+    TextStringObject,
+)
 
 from rolltop.core.errors import InvalidArgument
 from rolltop.documents.extractors import document_reader as archives
@@ -138,6 +144,20 @@ def test_bookmarks_that_lead_back_are_sections_of_their_own_pages() -> None:
     assert section_text(document, "Lamps").startswith("[page 1]\n")
     assert "[page 2]" not in section_text(document, "Lamps")
     assert section_text(document, "Wick").startswith("Wick\n")
+
+
+def test_pages_that_are_pictures_are_named_where_others_hold_text() -> None:
+    writer = PdfWriter(clone_from=DATA / "nomarks.pdf")
+    for drawn in (b"q /Scan Do Q", b"", b"q 9 0 0 9 0 0 cm\nBI /W 1 ID x EI Q"):
+        content = DecodedStreamObject()
+        content.set_data(drawn)
+        writer.add_blank_page(99, 99)[NameObject("/Contents")] = content
+    writer.add_blank_page(99, 99)
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    document = read_document(buffer.getvalue(), Path("scan.pdf"))
+    assert document.note == "Pages without text, maybe pictures of it: 3, 5."
+    assert not document.is_cut
 
 
 def test_what_is_filled_into_a_form_is_read() -> None:

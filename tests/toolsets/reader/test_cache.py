@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from pypdf import PdfWriter
 
 from rolltop.core.context import CallContext
 from rolltop.core.dispatch import dispatch
@@ -251,6 +252,19 @@ class TestStore:
             assert self.call(fresh, "estimate_tokens", **arguments) == self.call(
                 shelf, "estimate_tokens", **arguments
             )
+
+    def test_what_is_said_of_a_document_survives_a_restart_with_its_outline(
+        self, tmp_path: Path, database: Database, reads: Reads
+    ) -> None:
+        shelf = self.desk(tmp_path, database)
+        scan = PdfWriter()
+        scan.add_blank_page(99, 99)
+        scan.write(shelf.folder / "scan.pdf")
+        before = self.call(shelf, "list_sections", file_path="scan.pdf")
+        assert "No page holds text" in before["note"]
+        again = self.desk(tmp_path, database)
+        assert self.call(again, "list_sections", file_path="scan.pdf") == before
+        assert reads.count == 1
 
     def test_a_document_of_which_pages_were_left_out_is_read_anew(
         self, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch

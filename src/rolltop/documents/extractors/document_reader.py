@@ -71,7 +71,8 @@ class ParsedDocument:
     """The text of a file and its sections.
 
     `encoding` is Python's name of the encoding, or the format's name where the text is `rendered`
-    from a format that is not text. `note` says what the text leaves out, if anything.
+    from a format that is not text. `note` says what the text leaves out, if anything; where it
+    `is_cut`, it took too long, so that another time there may be more.
     """
 
     text: str
@@ -80,6 +81,7 @@ class ParsedDocument:
     outline: Outline
     rendered: bool = False
     note: str = ""
+    is_cut: bool = False
 
 
 class ParserFault(RolltopError):
@@ -207,6 +209,7 @@ def _extracted_document(
         extracted.outline,
         rendered=True,
         note=extracted.note,
+        is_cut=extracted.is_cut,
     )
 
 

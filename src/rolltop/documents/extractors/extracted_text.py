@@ -14,11 +14,15 @@ from rolltop.documents.outline.sections import MAX_LEVEL
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """The text of a document that is no text file, its outline, and a note on what is missing."""
+    """The text of a document that is no text file, its outline, and a note on what is missing.
+
+    `is_cut`: it took too long, so that another time there may be more.
+    """
 
     text: str
     outline: Outline
     note: str = ""
+    is_cut: bool = False
 
 
 class TextBuilder:

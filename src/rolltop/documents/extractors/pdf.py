@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from time import monotonic
@@ -31,6 +33,7 @@ MAX_PAGE_BYTES: Final = 4 << 20
 MAX_BOOKMARKS: Final = 20_000
 MAX_FIELDS: Final = 20_000
 _MAX_TITLE_COMPARED: Final = 200
+_PICTURE: Final = re.compile(rb"\b(?:Do|BI)\b")
 
 
 def render(data: bytes) -> ExtractedText:
@@ -62,12 +65,15 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
     starts: list[int] = []  # the line on which each page begins
     texts: list[str] = []
     unread: list[int] = []
+    pictures: list[int] = []
     for number in range(count):
         if monotonic() - begins > TIME_LIMIT_SECONDS or builder.size > MAX_TEXT_CHARACTERS:
             break
         text = _page_text(reader, number)
         if text is None:
             unread.append(number + 1)
+        elif not text.strip() and _shows_picture(reader, number):
+            pictures.append(number + 1)
         starts.append(builder.next_line)
         texts.append(f"[page {number + 1}]\n{text or ''}")
         builder.add_block(texts[-1])
@@ -75,7 +81,8 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
     builder.headings = _headings(_all_bookmarks(reader), starts, texts) or [
         Heading(f"Page {index + 1}", 1, line) for index, line in enumerate(starts)
     ]
-    return builder.build("pdf", _note(count, len(starts), unread, texts))
+    note = _note(count, texts, unread, pictures)
+    return replace(builder.build("pdf", note), is_cut=len(starts) < count)
 
 
 def _page_text(reader: PdfReader, number: int) -> str | None:
@@ -90,6 +97,12 @@ def _page_text(reader: PdfReader, number: int) -> str | None:
         raise
     except Exception:  # noqa: BLE001  # pypdf lets any through
         return None
+
+
+def _shows_picture(reader: PdfReader, number: int) -> bool:
+    """Whether a page, which holds no text, is not blank but draws a picture."""
+    content = reader.pages[number].get_contents()
+    return content is not None and _PICTURE.search(content.get_data()) is not None
 
 
 def _form_lines(reader: PdfReader) -> Iterator[str]:
@@ -180,13 +193,19 @@ def _line_of_title(text: str, title: str) -> int:
     return 0
 
 
-def _note(count: int, read: int, unread: list[int], texts: list[str]) -> str:
+def _note(count: int, texts: list[str], unread: list[int], pictures: list[int]) -> str:
     notes: list[str] = []
-    if read < count:
-        notes.append(f"Pages {read + 1} to {count} were not read: too large.")
+    if len(texts) < count:
+        notes.append(f"Pages {len(texts) + 1} to {count} were not read: too large.")
     if unread:
-        pages = ", ".join(map(str, unread[:10])) + ("…" if len(unread) > 10 else "")  # noqa: PLR2004
-        notes.append(f"Pages that could not be read: {pages}.")
+        notes.append(f"Pages that could not be read: {_list_pages(unread)}.")
     if texts and not any(text.partition("\n")[2].strip() for text in texts):
         notes.append("No page holds text; they may be pictures of text.")
+    elif pictures:
+        notes.append(f"Pages without text, maybe pictures of it: {_list_pages(pictures)}.")
     return " ".join(notes)
+
+
+def _list_pages(numbers: list[int]) -> str:
+    more = "…" if len(numbers) > 10 else ""  # noqa: PLR2004
+    return ", ".join(map(str, numbers[:10])) + more

@@ -282,11 +282,8 @@ class DocumentCache:
 
 
 def _is_reproducible(document: OpenDocument, raw: _FileBytes) -> bool:
-    """Whether `load_outline` gives this document again for the same bytes.
-
-    An extracted text with a note lacks what a faster run might extract.
-    """
-    return not document.document.note if raw.extracted else not document.document.rendered
+    """Whether `load_outline` gives this document again for the same bytes."""
+    return not document.document.is_cut if raw.extracted else not document.document.rendered
 
 
 def _read_bytes(file: BinaryIO, state: StatState, path: Path, limit: int) -> _FileBytes:
