@@ -76,12 +76,12 @@ OF_KIND: Final[dict[FileType, tuple[str, ...]]] = {
     "java": _BRACES,
     "kotlin": (*_BRACES, "fun ", "fun <", "object ", "a?.", "companion "),
     "swift": (*_BRACES, "func a(", "init(", "extension A "),
-    "csharp": (*_BRACES, '@"', '$"', "namespace a ", "[A]\n", "#if a\n"),
+    "csharp": (*_BRACES, '@"', '$"', "namespace a ", "[A]\n", "#if a\n", "record a(b);"),
     "c": (
         *_BRACES, "template <", 'R"(', ')"', "#if a\n", "#define a \\\n", "a::", "operator",
         "a<b,",
     ),
-    "go": (*_BRACES, "func (", "type a struct {", "type a ", "func f() "),
+    "go": (*_BRACES, "func (", "type a struct {", "type a ", "func f() ", "type (\n", ")\n"),
     "rust": (*_BRACES, 'r#"', '"#', "impl a ", "#[a", "fn f(", "pub ", "'a", "mod a {"),
     "php": (*_BRACES, "<?php\n", "<<<A\n", "A;\n", "#[", "function a("),
     "ruby": (
@@ -92,7 +92,7 @@ OF_KIND: Final[dict[FileType, tuple[str, ...]]] = {
     "json": ('{"a":', '"a": ', "[1,", "{},", '"\\"', '"a"', "{a:", "// a\n"),
     "yaml": ("a: ", "a:\n", "- a\n", "a: {", "a: [", 'a: "', "a: '", "'a': ", "---\n", "a#"),
     "toml": ("[a.b]\n", "[[a]]\n", "a = 1\n", '["a".', "a = [", "a = '''", "[a "),
-    "ini": ("[a]\n", "[a", "a = b\n", "; a\n", " ]"),
+    "ini": ("[a]\n", "[a", "a = b\n", "; a\n", " ]", " #"),
     "notebook": ("# a\n", "```\n"),
     "text": ("1.1 A\n\n", "1.1.", "Chapter 1\n\n", "a\n===\n", "A. B\n", "..... 1\n", "\n\n1. A. "),
 }  # fmt: skip

@@ -234,3 +234,71 @@ def test_what_a_function_without_a_name_holds_is_found(begin: str, end: str, mar
     inner = "".join(f"{margin}{line}\n" for line in inner.splitlines())
     outlined = drawn(f"{begin}\n{inner}{end}\nfunction last() {{}}\n", "javascript")
     assert [line.split()[0] for line in outlined.splitlines()] == ["a", "b", "C", "m", "last"]
+
+
+GROUPS: Final = """\
+import (
+\tb "c"
+)
+type D int
+type (
+\tE struct {
+\t\tf func(int) (a int)
+\t\tg struct {
+\t\t}
+\t}
+
+\t// H is one.
+\tH[K any] interface {
+\t\tI(k K) (int, error)
+\t}
+\tJ = func(
+\t\ta int,
+\t) (int, error)
+\tL struct{}
+\tM map[string]int
+)
+var (
+\tn int
+)
+func o() {
+\ttype (
+\t\tP struct {
+\t\t}
+\t)
+}
+type Q struct {
+}
+"""
+
+
+def test_types_in_parentheses_are_sections_and_their_fields_are_none() -> None:
+    assert drawn(GROUPS, "go") == (
+        "D 4-4\nE 6-10\nH 13-15\nJ 16-18\nL 19-19\nM 20-20\no 25-30\nQ 31-32\n"
+    )
+
+
+def test_a_group_that_nothing_closes_hides_no_function() -> None:
+    assert drawn("type (\n\tA int\n\nfunc b() {\n}\n", "go") == "A 2-2\nb 4-5\n"
+
+
+RECORDS: Final = """\
+namespace A.B;
+public record C(int D);
+[Serializable]
+public readonly record struct E<T>(
+    T F,
+    int G = 3
+) : H(F)
+    where T : class;
+class I(int j)
+{
+    record K;
+    void L(record m);
+    int N() => 1;
+}
+"""
+
+
+def test_types_that_need_no_body_are_sections() -> None:
+    assert drawn(RECORDS, "csharp") == "C 2-2\nE 4-8\nI 9-14\n  K 11-11\n  N 13-13\n"

@@ -29,7 +29,9 @@ class DeclarationPatterns:
     without a body is a section too. `bare_functions`: no keyword begins a function, so a name may
     turn out to be a keyword. `arrows`: `=> expression;` may stand for a body. `nameless` matches
     before the brace of a container without a name, which is no section: with `function_values`
-    that of a function that is called at once or passed to another.
+    that of a function that is called at once or passed to another. `grouped` is what counts as a
+    container inside the parentheses of `type (`. A container that matches a group `bodiless` needs
+    no body where a semicolon ends it.
     """
 
     container: re.Pattern[str]
@@ -41,6 +43,7 @@ class DeclarationPatterns:
     arrows: bool = False
     nameless: re.Pattern[str] | None = None
     function_values: bool = False
+    grouped: re.Pattern[str] | None = None
 
 
 def _words(*words: str) -> str:
@@ -107,7 +110,7 @@ JAVASCRIPT: Final = DeclarationPatterns(
 
 JAVA: Final = DeclarationPatterns(
     container=re.compile(
-        rf"{_JVM_WORDS}(?:class|interface|enum|record|struct|namespace|@interface)"
+        rf"{_JVM_WORDS}(?:(?P<bodiless>class|interface|record|struct)|enum|namespace|@interface)"
         r"[ \t]++(?:class[ \t]++|struct[ \t]++)?(?P<name>[\w.]++)"
     ),
     function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
@@ -166,6 +169,7 @@ C: Final = DeclarationPatterns(
 
 GO: Final = DeclarationPatterns(
     container=re.compile(r"type[ \t]++(?P<name>\w++)"),
+    grouped=re.compile(r"(?P<name>\w++)(?=[ \t\[])"),
     function=re.compile(r"func[ \t]++(?:\([^()\n]*+\)[ \t]*+)?(?P<name>\w++)"),
     hidden=r"//[^\n]*+|`[^`]*+`|\b(?:interface|struct)[ \t]*+\{[ \t]*+\}",
     bodiless=True,

@@ -34,6 +34,7 @@ MAX_LINE_LENGTH: Final = 2_000
 """Code points of a line that may be a declaration; generated and minified lines are longer."""
 MAX_ANONYMOUS_LENGTH: Final = 160
 """Code points before a brace that tell whether it begins a container without a name."""
+_GROUP: Final = "type ("
 _CONTINUATION_MARKS: Final = ("{", "where", ":", "=", "->", ")")
 """Begin a line that continues the declaration before it."""
 
@@ -48,8 +49,8 @@ class _BraceBlock:
     """A part in braces; a name makes it a section, a container may hold more of them.
 
     `parenthesis_depth` counts the parentheses around its braces. `is_value`: the braces are those
-    of a parameter or a value. `is_arrow`: an expression behind an arrow stands for the body.
-    `is_initializer`: values of members stand before the body.
+    of a parameter or a value. `is_whole`: it needs no body, as where an expression behind an arrow
+    stands for it. `is_initializer`: values of members stand before the body.
     """
 
     indent: int
@@ -60,7 +61,7 @@ class _BraceBlock:
     end: int = 0
     parenthesis_depth: int = 0
     is_value: bool = False
-    is_arrow: bool = False
+    is_whole: bool = False
     is_initializer: bool = False
 
 
@@ -162,6 +163,8 @@ class _BraceScanner:
         pending = self._pending
         if pending is None or self._is_in_parentheses() or not self._language.bodiless:
             return False
+        if self._text[at] == ")" and self._is_in_group():
+            return True
         continues = self._text.startswith(_CONTINUATION_MARKS, at)
         return self._indent <= pending.indent and not continues
 
@@ -173,22 +176,24 @@ class _BraceScanner:
             line_end = min(len(text), at + MAX_LINE_LENGTH)
         in_class = bool(self._open and self._open[-1].name)
         methods = [language.method] if in_class and language.method is not None else []
-        for pattern in (language.container, language.function, *methods):
+        grouped = [language.grouped] if language.grouped and self._is_in_group() else []
+        for pattern in (language.container, language.function, *methods, *grouped):
             found = pattern.match(text, at, line_end)
             if found is None:
                 continue
-            name = (found["name"] or found.groupdict().get("assigned") or "").strip()
+            groups = found.groupdict()
+            name = (groups["name"] or groups.get("assigned") or "").strip()
             may_be_keyword = pattern in methods or language.bare_functions
             if name and not (may_be_keyword and name in declarations.NOT_NAMES):
-                return _BraceBlock(self._indent, pattern is language.container, name)
+                is_container = pattern is language.container or pattern in grouped
+                is_whole = bool(groups.get("bodiless"))
+                return _BraceBlock(self._indent, is_container, name, is_whole=is_whole)
         return None
 
     def _handle_mark(self, mark: str, at: int) -> None:
         """Handle a bracket or a semicolon outside strings and comments."""
-        if mark == "(":
-            self._parentheses += 1
-        elif mark == ")":
-            self._parentheses = max(0, self._parentheses - 1)
+        if mark in "()":
+            self._handle_parenthesis(mark, at)
         elif mark == "{":
             is_container = self._is_nameless_container(at)
             if is_container and self._pending is not None:
@@ -199,9 +204,30 @@ class _BraceScanner:
             self._close_block(at)
         elif mark == "=>":
             if self._pending is not None and not self._is_in_parentheses():
-                self._pending.is_arrow = True
+                self._pending.is_whole = True
         elif not self._is_in_parentheses():
             self._resolve_pending(at)
+
+    def _handle_parenthesis(self, mark: str, at: int) -> None:
+        if mark == "(" and self._begins_group(at):
+            self._open_block(is_value=False, is_container=True)
+        elif mark == ")" and not self._parentheses and self._is_in_group():
+            self._close_block(at)
+        else:
+            self._parentheses = max(0, self._parentheses + (1 if mark == "(" else -1))
+
+    def _begins_group(self, at: int) -> bool:
+        """Whether a parenthesis opens a group of declarations, at the margin."""
+        if self._language.grouped is None or self._open:
+            return False
+        start = at + 1 - len(_GROUP)
+        return self._text.startswith(_GROUP, start) and self._text[start - 1 : start] in ("", "\n")
+
+    def _is_in_group(self) -> bool:
+        """Whether the innermost block is a group: in these languages no other has no name."""
+        if self._language.grouped is None or not self._open:
+            return False
+        return self._open[-1].is_container and not self._open[-1].name
 
     def _is_in_parentheses(self) -> bool:
         return bool(self._parentheses or (self._open and self._open[-1].is_value))
@@ -251,7 +277,7 @@ class _BraceScanner:
     def _resolve_pending(self, end: int) -> None:
         """End a declaration without a body; it is a section in languages that have such."""
         block, self._pending = self._pending, None
-        if block is not None and (self._language.bodiless or block.is_arrow):
+        if block is not None and (self._language.bodiless or block.is_whole):
             block.end = end
             block.level = 1 + self._named
             self._sections.append(block)
