@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import random
+import struct
 import subprocess
 import sys
 
@@ -256,6 +258,28 @@ def test_plain_utf16_without_a_mark_is_not_read_as_utf8_with_nuls(encoding: str)
     decoded = decode(text.encode(encoding))
     assert (decoded.text, decoded.encoding, decoded.is_exact) == (text, encoding, True)
     assert decode(text.encode(encoding) + b"x").text == text + "\ufffd"
+
+
+@pytest.mark.parametrize("text", [RUSSIAN, GREEK, HEBREW, ARABIC, KOREAN, "Привет, мир!\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_read_in_other_scripts_too(text: str, encoding: str) -> None:
+    for whole in (text, text * 200):
+        data = whole.encode(encoding)
+        assert (decode(data).text, decode(data).encoding) == (whole, encoding)
+        assert not is_binary(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"python3\0script.py\0" * 9,
+        b"Some words of a text with one\0in it.\n" * 9,
+        struct.pack("<900H", *range(600, 1500)) + b"\0\0",
+        random.Random(3).randbytes(9_000),  # noqa: S311  # no secret
+    ],
+)
+def test_what_is_spelled_by_accident_is_binary(data: bytes) -> None:
+    assert is_binary(data)
 
 
 def test_marks_alone_are_empty_text() -> None:

@@ -23,6 +23,12 @@ SAMPLE_BYTES: Final = 1 << 15
 # Share of NULs among the bytes at odd (or even) places above which text is taken as UTF-16.
 NUL_SHARE: Final = 0.35
 
+# Share of spaces and line ends, which in UTF-16 are NULs too, in texts of whatever script that has
+# them; and of characters that are not usual in one without Chinese ones.
+SPACE_SHARE: Final = 0.04
+MAX_UNUSUAL_SHARE: Final = 0.05
+_USUAL_WIDE: Final = re.compile("[\t\n\r -~\xa0-\xff\u0370-\u1fff\u2010-\u205e\uac00-\ud7a3]")
+
 # Share of control characters above which a file without NULs still is binary.
 CONTROL_SHARE: Final = 0.1
 
@@ -209,16 +215,22 @@ def _bom_encoding(data: bytes) -> str | None:
 
 
 def _guess_utf16(head: bytes) -> str | None:
-    """Guess UTF-16 without a mark from the positions of NULs."""
+    """Guess UTF-16 without a mark from the positions of NULs, and where they are few its text."""
     half = len(head) // 2
-    if not half:
+    if not half or b"\0" not in head:
         return None
     even, odd = head[0::2].count(0) / half, head[1::2].count(0) / half
-    if odd > NUL_SHARE and even < NUL_SHARE / 10:
-        return "utf-16-le"
-    if even > NUL_SHARE and odd < NUL_SHARE / 10:
-        return "utf-16-be"
-    return None
+    name, most, least = ("utf-16-le", odd, even) if odd > even else ("utf-16-be", even, odd)
+    if most > NUL_SHARE and least < NUL_SHARE / 10:
+        return name
+    return name if most > SPACE_SHARE and _is_usual_wide(decode_prefix(head, name)) else None
+
+
+def _is_usual_wide(text: str) -> bool:
+    """Report whether a text is spaced and of letters, Chinese ones left out: any bytes are such."""
+    unusual = len(_USUAL_WIDE.sub("", text))
+    spaces = text.count(" ") + text.count("\n")
+    return unusual <= len(text) * MAX_UNUSUAL_SHARE and spaces >= len(text) * SPACE_SHARE
 
 
 def _mostly_utf8(data: bytes, first_fault: int) -> bool:
