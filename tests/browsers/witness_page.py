@@ -305,3 +305,22 @@ def test_logging_out_shows_nothing_more(desk: Desk, open_page: Callable[..., Pag
     page.go_back()
     page.goto(f"{desk.origin}/tasks")
     expect(page.locator("h1")).to_have_text("Log in")
+
+
+def test_a_long_text_that_was_sent_without_a_login_is_shown_after_it(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(f"{desk.origin}/notes/new")
+    text = " ".join(["heron"] * 60_000)
+    page.get_by_label("Text, in Markdown").fill(text)
+    tab = page.context.new_page()
+    tab.goto(desk.origin)
+    tab.get_by_role("button", name="Log out").click()
+    tab.wait_for_url(f"{desk.origin}/login")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("then reload this page")
+    tab.goto(desk.link())
+    tab.wait_for_url(f"{desk.origin}/")
+    page.reload()
+    assert page.locator("pre").inner_text() == text
