@@ -188,7 +188,8 @@ class Toolset:
     `undo` is the `module:function` that takes back what the journal says of the kinds
     `journal_kinds`: `function(app, tx, entries, texts)`, of one operation, raises UndoConflict.
     `undo_guard` is that of a context manager around all the operations of an undo, which raises it
-    at the end if things may not stay so: `function(tx, entries)`.
+    at the end if things may not stay so, and does what is done once for all of them:
+    `function(tx, entries)`.
     `earlier` is the `module:function` that reads the things of a kind as they were:
     `function(app, tx, snapshot, kind, ref)` maps ids to an EarlierThing, or None for what was not
     there: that of one thing whole, or without `ref` of all that was changed since.

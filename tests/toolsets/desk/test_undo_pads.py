@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from rolltop.core.dispatch import ToolSelection
+from rolltop.core.journal import history
+from rolltop.core.journal.history import EntryFilter
 from rolltop.toolsets import TOOLSETS
+from rolltop.toolsets.desk.undo import Tried, undo
 from tests.desks import answer_of, call_tool, make_desk
+from tests.growth import count_calls
 from tests.toolsets.desk.test_undo import operations, state
 
 if TYPE_CHECKING:
@@ -91,3 +95,39 @@ def test_an_undo_of_what_a_left_out_toolset_did_names_the_toolset(
         assert "toolset scratch" in refused.structured["error"]["hint"]
     assert state(desk, me)["scratch_pads"] == before["scratch_pads"]
     assert len(state(desk, me)["notes"]) == 1
+
+
+def test_a_turn_on_a_long_pad_is_taken_back_as_one_and_search_finds_what_is_left(
+    desk: AppContext, me: Principal
+) -> None:
+    def call(tool: str, **given: Any) -> Any:
+        return answer_of(desk, me, tool, **given)
+
+    def count_found() -> list[int]:
+        return [len(call("scratch_search", query=word)["hits"]) for word in ("apple", "plum")]
+
+    def try_it(since: int) -> None:
+        with pytest.raises(Tried):
+            desk.database.write_sync(
+                me.during("desk_undo"), undo, desk, EntryFilter(after=since), dry_run=True
+            )
+
+    def rewrite(number: int) -> int:
+        """Have as many cells rewritten; return the steps of taking that back."""
+        since = desk.database.read_sync(me, history.last_sequence)
+        for cell in pad["cells"][:number]:
+            plum = {"language": "txt", "content": "plum"}
+            call("scratch_replace_cell", **named, cell_id=cell["cell_id"], cell=plum)
+        steps = count_calls(lambda: try_it(since))
+        assert count_found() == [8 - number, number]
+        call("desk_undo", since=str(since))
+        assert count_found() == [8, 0]
+        return steps
+
+    cells = [{"language": "txt", "content": "apple" if at < 8 else "fig"} for at in range(200)]
+    pad = call("scratch_create", cells=cells)["scratchpad"]
+    named = {"scratch_id": pad["scratch_id"]}
+    _first, few, many = rewrite(1), rewrite(1), rewrite(8)
+    assert many < 4 * few, "each operation costs what the whole pad does"
+    call("desk_undo", operation=operations(desk, me)[-1])
+    assert count_found() == [0, 8]

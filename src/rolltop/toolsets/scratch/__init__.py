@@ -67,6 +67,7 @@ TOOLSET: Final = Toolset(
     tools=TOOLS,
     earlier="rolltop.toolsets.scratch.service.earlier:read_earlier",
     undo="rolltop.toolsets.scratch.service.undo:take_back",
+    undo_guard="rolltop.toolsets.scratch.service.undo:guard",
     journal_kinds=("pad", "cell", "namespace"),
     evidence={"cell": "rolltop.toolsets.scratch.service.evidence:resolve_cell"},
     gauges="rolltop.toolsets.scratch.store.pad_rows:count_pads_and_cells",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,8 @@ def restore_cell(tx: Tx, given: str, scratch_id: str | None, limits: PadLimits) 
     moved = history.read_entries(tx, deletion, limit=1)
     try:
         texts = history.read_texts(tx, history.text_digests(last))
-        _put_back(tx, last, texts, limits, moved)
+        with guard(tx, last):
+            _put_back(tx, last, texts, limits, moved)
     except undo.UndoConflict as conflict:
         raise _not_kept(f"Cell {given} cannot be put back: {conflict.reason}") from None
     return PadWrite(pads.get_pad(tx, pad_id), tuple(cell_rows.get_cells(tx, pad_id, [cell_id])))
@@ -67,8 +69,24 @@ def _not_kept(message: str) -> NotFound:
     )
 
 
+@contextmanager
+def guard(tx: Tx, entries: Sequence[Entry]) -> Generator[None]:
+    """Have the index hold what is left of the pads and cells of all these entries, once for all."""
+    yield
+    cell_ids = _cells_of(entries)
+    pads.unindex_cells(tx, cell_ids)
+    for scratch_id in _named_pads(entries) | _pads_of(tx, cell_ids):
+        pad = pad_rows.get_including_trash(tx, scratch_id)
+        if pad is None:
+            indexer.drop(tx, pads.PAD_KIND, [scratch_id])
+        elif pad.deleted_at is None:
+            pads.index_pad_with_cells(tx, pad)
+        else:
+            pads.unindex_pad(tx, pad)
+
+
 def take_back(app: AppContext, tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
-    """Give the pads and cells that one operation changed their state before it.
+    """Give the pads and cells that one operation changed their state before it, but in the index.
 
     Raises UndoConflict, also where there is no room for what comes back. A namespace that the
     operation made stays while a pad is in it.
@@ -102,7 +120,7 @@ def _put_back(
         for entry in entries
     ]
     cell_ids = _cells_of(things)
-    named = dict.fromkeys(entry.ref for entry in things if entry.kind == "pad")
+    named = _named_pads(things)
     owners = named | _pads_of(tx, cell_ids)
     undo.take_back(tx, things, texts)
     settled = [
@@ -125,6 +143,10 @@ def _is_of_namespace(change: Mapping[str, Any]) -> bool:
     return change["table"] == namespaces.name
 
 
+def _named_pads(entries: Iterable[Entry]) -> dict[str, None]:
+    return dict.fromkeys(entry.ref for entry in entries if entry.kind == "pad")
+
+
 def _cells_of(entries: Iterable[Entry]) -> list[str]:
     return [entry.ref for entry in entries if entry.kind == "cell"]
 
@@ -139,18 +161,18 @@ def _settle_pad(
 ) -> Pad | None:
     """Make what follows from a pad's rows true again after some were put back or taken away.
 
-    That is the order and number of its cells, the figures of the cells that entries are of, and the
-    index. Returns the pad, if there is one. Raises UndoConflict where there is no room for cells.
+    That is the order and number of its cells, and the figures of the cells that entries are of.
+    Returns the pad, if there is one. Raises UndoConflict where there is no room for cells.
     """
     cell_ids = _cells_of(entries)
-    pads.unindex_cells(tx, cell_ids)
     pad = pad_rows.get_including_trash(tx, scratch_id)
     if pad is None:
-        indexer.drop(tx, pads.PAD_KIND, [scratch_id])
         return None
-    places = {cell.cell_id: cell.index for cell in cell_rows.outlines(tx, scratch_id)}
-    cell_rows.set_order(tx, scratch_id, _order_before(places, entries), places)
-    count = len(places)
+    count, end = cell_rows.count_places(tx, scratch_id)
+    moves = [*_moves(entries)]
+    if moves or count != end:
+        places = cell_rows.places(tx, scratch_id)
+        cell_rows.set_order(tx, scratch_id, _order_before(places, moves), places)
     if cell_ids:
         _require_room(("cell", cell_ids[0]), pad.cell_count, count, limits.cells)
     pad = pad_rows.set_cell_count(tx, pad, count)
@@ -160,24 +182,27 @@ def _settle_pad(
             cell_rows.set_stats(tx, cell, stats)
     if not is_new_version:
         undo.touch(tx, ("pad", scratch_id))
-    if pad.deleted_at is None:
-        pads.index_pad_with_cells(tx, pad)
-    else:
-        pads.unindex_pad(tx, pad)
     return pad
 
 
-def _order_before(places: Mapping[str, int], entries: Iterable[Entry]) -> list[str]:
-    """Return a pad's cells in the order before what the entries tell; `places` are those of now.
+def _moves(entries: Iterable[Entry]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the changes of cells that were moved or deleted, each with its entry's kind."""
+    for kind, change in ((entry.kind, change) for entry in entries for change in entry.changes):
+        if change["table"] == cells.name and "position" in (change["before"] or ()):
+            yield kind, change
+
+
+def _order_before(
+    places: Mapping[str, int], moves: Iterable[tuple[str, Mapping[str, Any]]]
+) -> list[str]:
+    """Return a pad's cells in the order before what was moved; `places` are those of now.
 
     Where others came, went or moved since, what was moved or is put back stands before what
     followed it then, and nothing else moves.
     """
     then, left, loose = dict[str, int](), dict[str, int](), set[str]()
-    for kind, change in ((entry.kind, change) for entry in entries for change in entry.changes):
+    for kind, change in moves:
         before, after = change["before"], change["after"]
-        if change["table"] != cells.name or before is None or "position" not in before:
-            continue
         cell_id = canonical_id(change["key"]["cell_id"])
         if cell_id not in places:
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement
@@ -38,6 +38,12 @@ _PAD: Final = bindparam("pad", type_=Identifier)
 _IN_PAD: Final = (cells.c.user_id == _OWNER, cells.c.scratch_id == _PAD)
 _OUTLINES: Final = CompiledStatement(
     select(*_OUTLINE_COLUMNS).where(*_IN_PAD).order_by(cells.c.position)
+)
+_COUNT: Final = CompiledStatement(
+    select(func.count(), func.coalesce(func.max(cells.c.position) + 1, 0)).where(*_IN_PAD)
+)
+_PLACES: Final = CompiledStatement(
+    select(cells.c.cell_id, cells.c.position).where(*_IN_PAD).order_by(cells.c.position)
 )
 _FULL: Final = select(*_OUTLINE_COLUMNS, *_LONG_COLUMNS, contents.c.content).where(
     *_IN_PAD, contents.c.user_id == _OWNER, contents.c.cell_id == cells.c.cell_id
@@ -89,6 +95,17 @@ _MOVE: Final = CompiledStatement(
 def outlines(tx: Tx, scratch_id: str) -> list[Cell]:
     """List a pad's cells without contents, schemas and metadata, in order."""
     return _cells(tx, scratch_id, _OUTLINES)
+
+
+def places(tx: Tx, scratch_id: str) -> dict[str, int]:
+    """Map a pad's cells to their positions, in order."""
+    return dict(_PLACES.rows(tx, _parameters(tx, scratch_id)))
+
+
+def count_places(tx: Tx, scratch_id: str) -> tuple[int, int]:
+    """Return how many cells a pad has, and how many places they take: more where there are gaps."""
+    ((count, end),) = _COUNT.rows(tx, _parameters(tx, scratch_id))
+    return count, end
 
 
 def get_cells(tx: Tx, scratch_id: str, cell_ids: Sequence[str]) -> list[Cell]:
