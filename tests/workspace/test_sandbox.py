@@ -207,7 +207,7 @@ def test_a_folder_of_the_only_roots_name_is_found_where_the_root_has_no_such_pat
         "./code//in/": "code/in",
         "code/main.py": "main.py",
         "code/code/main.py": "code/main.py",
-        "code": ".",
+        "code": "code",
     }.items():
         assert roots.locate(path, reader=reader).relative == relative
     for missing in ("code/none.py", "code/in/../../../secret.txt"):

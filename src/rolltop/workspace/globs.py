@@ -218,6 +218,13 @@ def _commas(glob: str) -> list[int]:
     return found
 
 
+def split_list(glob: str) -> list[str]:
+    """Split a list of globs at its commas, blanks included; what is malformed stays whole."""
+    with suppress(MalformedPattern):
+        return _split_at(glob, _commas(glob))
+    return [glob]
+
+
 def _split_at(glob: str, ends: Sequence[int]) -> list[str]:
     return [glob[start + 1 : end] for start, end in pairwise([-1, *ends, len(glob)])]
 

@@ -140,8 +140,8 @@ class Roots:
     def locate(self, path: str, *, root: str | None = None, reader: bool = False) -> ResolvedPath:
         """Resolve a path to a file or directory.
 
-        Without `root`, a leading root name selects that root, unless it is the only one and has the
-        path in a folder of that name alone; else the only root that has the path.
+        Without `root`, a leading root name selects that root, unless it is the only one and has a
+        folder of that name, alone with the path; else the only root that has the path.
         The address of a file or section is a path too. The reader also accepts absolute paths and
         file URLs, and tries its working directory first.
 
@@ -284,7 +284,7 @@ class Roots:
             not escapes_root(p) and os.path.lexists(selected.absolute_path("/".join(p)))
             for p in (rest, parts)
         )
-        return parts if is_all and not is_rest else rest
+        return parts if is_all and not (rest and is_rest) else rest
 
     def _locate_in_named(self, path: str, parts: list[str], selected: Root | None) -> ResolvedPath:
         """Retrieval's choice: the only root that has the path, which may not climb out of it."""

@@ -398,6 +398,21 @@ def test_a_comma_in_a_name_that_is_there_separates_nothing(shelf: Shelf) -> None
     assert answer["sections"][0]["title"] == "Configuring the retry limit"
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["app/[slug]/*.md", "docs/*.md", "{top}/app/[slug]/*.md", "rolltop://file/docs/docs/*.md"],
+)
+def test_folders_that_exist_as_a_glob_is_written_are_meant(shelf: Shelf, path: str) -> None:
+    for folder in ("app/[slug]", "docs"):
+        shelf.put(f"{folder}/manual.md", MANUAL)
+    for other in ("app/s/manual.md", "other.md"):
+        shelf.put(other, f"# Other\n\nThe retry limit of failed uploads. {FILLER}")
+    asked = {"query": "retry limit of failed uploads", "budget_tokens": 500}
+    answer = shelf.ok("read_plan", file_paths=[path.format(top=shelf.folder)], **asked)
+    sections = answer["sections"]
+    assert {section["title"] for section in sections} == {"Configuring the retry limit"}
+
+
 def test_folders_and_globs_may_be_absolute(shelf: Shelf) -> None:
     shelf.put("guides/manual.md", MANUAL)
     asked = {"query": "retry limit of failed uploads", "budget_tokens": 500}

@@ -38,6 +38,7 @@ from rolltop.toolsets.reader.query_terms import (
 )
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_utf8_path
 from rolltop.workspace.encoding import decode, is_binary
+from rolltop.workspace.glob_paths import GlobResolver
 from rolltop.workspace.globs import FileGlob
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
     named = {root.path for root in roots.named}
     unnamed = [Root("", path) for path in (*roots.extra, *here) if path not in named]
     names = [root.name for root in roots.named]
+    glob = GlobResolver(roots, roots.named).resolve(glob) if names else glob
     for root in (*roots.named, *unnamed):
         top = re.escape(root.absolute_path(""))
         inside, count = re.subn(rf"(^|,\s*)(!?){top}", r"\1\2/", glob)

@@ -34,8 +34,8 @@ from rolltop.toolsets.retrieval.models import (
 )
 from rolltop.toolsets.retrieval.service.root_lookup import (
     CallTimer,
-    relative_glob,
     repo_label,
+    resolve_glob,
     roots_for_glob,
     select_roots,
 )
@@ -68,7 +68,7 @@ def exact_page(
     """
     app = call.app
     roots, missing = select_roots(app.roots, repo)
-    query = replace(query, file_glob=relative_glob(app.roots, query.file_glob))
+    query = replace(query, file_glob=resolve_glob(app.roots, roots, query.file_glob, repo))
     roots = roots_for_glob(roots, query.file_glob)
     after = None if call.cursor is None else _decode_cursor(call.cursor)
     searched = search_roots(app, roots)

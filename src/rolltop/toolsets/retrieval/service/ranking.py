@@ -47,8 +47,8 @@ from rolltop.toolsets.retrieval.service.large_files import find_lines
 from rolltop.toolsets.retrieval.service.left_out import LeftOut
 from rolltop.toolsets.retrieval.service.root_lookup import (
     CallTimer,
-    relative_glob,
     repo_label,
+    resolve_glob,
     roots_for_glob,
     select_roots,
 )
@@ -97,7 +97,7 @@ def ranked_page(
     until = time.monotonic() + _SHARE * app.settings["call_timeout"]
     roots, missing = select_roots(app.roots, repo)
     _check_query(query)
-    query = replace(query, file_glob=relative_glob(app.roots, query.file_glob))
+    query = replace(query, file_glob=resolve_glob(app.roots, roots, query.file_glob, repo))
     roots = roots_for_glob(roots, query.file_glob)
     globs = globs_by_root(query.file_glob, [root.name for root in roots])
     most_bytes = app.settings["retrieval.max_file_bytes"]

@@ -16,8 +16,8 @@ from rolltop.documents.extractors.formats import has_document_name
 from rolltop.toolsets.retrieval.models import MULTIPLE_ROOTS, JsonObject
 from rolltop.workspace import PathError, ResolvedPath, Root, Roots
 from rolltop.workspace.errors import explain_hidden
+from rolltop.workspace.glob_paths import GlobResolver, below_root_name
 from rolltop.workspace.globs import globs_by_root
-from rolltop.workspace.sandbox import is_possible_path
 from rolltop.workspace.suggestions import suggest_paths
 
 # A tool of another toolset, which may be disabled.
@@ -29,10 +29,6 @@ _MESSAGES: Final = {
     "FILE_NOT_FOUND": "File {path} does not exist",
     "FILE_UNREADABLE": "{path} is not a regular file, or not readable",
 }
-# Between lines of a glob, and before what is absolute in a list.
-_PARTS: Final = re.compile(r"(\n|,[ \t]*(?=!?/))")
-# The beginning of a glob that stands for itself.
-_LITERAL: Final = re.compile(r"[^*?\[{\\]*")
 # Lines of a file, as compilers, hosts and the command line write them.
 _LINES: Final = re.compile(
     r"(?P<path>.+?)(?::|#)L?(?P<start>[0-9]{1,9})(?:-L?(?P<end>[0-9]{1,9})|:[0-9]{1,9})?", re.ASCII
@@ -93,28 +89,12 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
     return _present_roots(chosen)
 
 
-def relative_glob(roots: Roots, file_glob: str | None) -> str | None:
-    """Return a glob with absolute paths inside a root, also in a list, from its name on."""
-    if file_glob is None or "/" not in file_glob:
-        return file_glob
-    return "".join(_relative_part(roots, part) for part in _PARTS.split(file_glob))
-
-
-def _relative_part(roots: Roots, file_glob: str) -> str:
-    inverted, glob = file_glob[:1] == "!", file_glob.removeprefix("!")
-    literal = _LITERAL.match(glob)
-    if not glob.startswith("/") or literal is None:
-        return file_glob
-    folder = glob if literal[0] == glob else glob[: literal[0].rfind("/") + 1]
-    if not is_possible_path(folder):
-        return file_glob
-    real = os.path.realpath(folder)
-    for root in sorted(roots.named, key=lambda each: len(str(each.path)), reverse=True):
-        if real == str(root.path) or real.startswith(root.absolute_path("")):
-            below = real[len(str(root.path)) :].strip("/")
-            parts = filter(None, (root.name, below, glob[len(folder) :]))
-            return "!" * inverted + "/".join(parts)
-    return file_glob
+def resolve_glob(
+    roots: Roots, chosen: Sequence[Root], file_glob: str | None, repo: str | None
+) -> str | None:
+    """Return a call's glob for the roots that it chose, with what is there as written quoted."""
+    is_named = roots.find_root(repo or "") is not None
+    return file_glob and GlobResolver(roots, chosen, is_named).resolve(file_glob)
 
 
 def roots_for_glob(roots: Sequence[Root], file_glob: str | None) -> list[Root]:
@@ -206,7 +186,7 @@ def translate_error(
     message = _MESSAGES[problem.code]
     if problem.code == "PATH_OUT_OF_ROOT" and absolute:
         message = "path is absolute"
-        inside = _relative_part(roots, path)
+        inside = below_root_name(roots, path)
         hint = f"Did you mean {inside}? {hint}" if inside != path else hint
     if path.strip() and not absolute:
         details["path"] = _quote_argument(path)
