@@ -414,6 +414,34 @@ def test_long_lines_are_searched_a_few_at_a_time(
     assert max(asked) < 2 * 4000
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query("needle"),
+        Query("NEEDLE", case="ignore"),
+        Query("ne+dle", regex=True),
+        Query("needle$", regex=True),
+    ],
+)
+def test_a_line_is_shown_where_it_matches_however_far(
+    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query
+) -> None:
+    monkeypatch.setattr(verifier, "MAX_LINE_BYTES", 4000)
+    far = "é" * 2000
+    # The second match lies across the limit.
+    text = f"{far}{far}needle\n{far[1:]}needle\n\n{far}é needle"
+    for name, encoding in (("a", "utf-8"), ("b", "utf-8-sig"), ("c", "utf-16")):
+        (code / name).write_text(text, encoding=encoding)
+    hits = found(code, query).hits
+    assert [hit.preview[hit.at :] for hit in hits] == ["needle"] * 9
+
+
+def test_the_end_of_a_dump_in_one_line_is_shown(code: Path) -> None:
+    (code / "a.json").write_bytes(b"x" * (verifier.MAX_LINE_BYTES + 1) + b"needle")
+    (hit,) = found(code, Query("needle")).hits
+    assert hit.preview[hit.at :] == "needle"
+
+
 @pytest.mark.parametrize(("text", "regex"), [("A", False), ("a.c", False), ("a.", True)])
 def test_of_a_long_line_only_the_first_match_is_listed(
     code: Path, monkeypatch: pytest.MonkeyPatch, text: str, *, regex: bool

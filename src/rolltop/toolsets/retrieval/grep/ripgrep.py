@@ -245,14 +245,18 @@ class FileRun:
 
 
 def find_lines(
-    pattern: Pattern, descriptors: Sequence[int], max_lines: int, deadline: float
+    pattern: Pattern,
+    descriptors: Sequence[int],
+    max_lines: int,
+    deadline: float,
+    options: Sequence[str] = (),
 ) -> list[list[LineMatch] | None]:
     """Find the first matching lines of each open file; None for one that cannot be read.
 
     Raises as `RipgrepRun.result`.
     """
     names = [b"/dev/fd/%d" % descriptor for descriptor in descriptors]
-    options = (*_POSITION_FLAGS, f"--max-count={max_lines}")
+    options = (*_POSITION_FLAGS, f"--max-count={max_lines}", *options)
     run = RipgrepRun(pattern, options, names, descriptors=descriptors)
     matches: dict[bytes, list[LineMatch]] = {}
     for name, line, offset in _ROW.findall(run.result(deadline)):
@@ -278,6 +282,19 @@ def find_columns(pattern: Pattern, lines: Sequence[bytes], deadline: float) -> d
         for _, offset in _first_matches(pattern, lines[index], deadline)[:1]:
             columns[index] = offset
     return columns
+
+
+def find_offsets(
+    pattern: Pattern, descriptor: int, lines: Sequence[LineMatch], deadline: float
+) -> dict[LineMatch, int]:
+    """Find the byte of the first match in each matching line of an open file, however long it is.
+
+    Omits lines as `find_columns`, and all of a file that cannot be read. Raises as it.
+    """
+    most = max(match.line for match in lines)
+    (found,) = find_lines(pattern.first_match, [descriptor], most, deadline, ["--only-matching"])
+    offsets = {start.line: start.offset for start in found or ()}
+    return {match: offsets[match.line] - match.offset for match in lines if match.line in offsets}
 
 
 def _first_matches(pattern: Pattern, data: bytes, deadline: float) -> list[tuple[int, int]]:

@@ -36,7 +36,7 @@ _MAX_OPEN: Final = 64
 _ATTEMPTS: Final = 3
 # Bytes of a line that no budget truncates before its match.
 _SHORT_LINE: Final = 40
-# Bytes of a long line that are searched for its first match; of lines searched together, about.
+# Bytes of a long line that are first searched for its match; of lines searched together, about.
 MAX_LINE_BYTES: Final = 16 << 20
 # The longest preview in code points, its ellipses counted.
 MAX_PREVIEW: Final = 400
@@ -194,11 +194,19 @@ class Verifier:
     def _find_columns(self, opened: Sequence[_OpenCandidate]) -> dict[int, dict[LineMatch, int]]:
         """Return the bytes at which lines match first that may be truncated, by file and line."""
         columns: dict[int, dict[LineMatch, int]] = {}
+        cut: dict[int, list[LineMatch]] = {}
         for long in self._long_lines(opened):
             found = ripgrep.find_columns(self._pattern, [line for *_, line in long], self._deadline)
-            for index, (number, match, _) in enumerate(long):
+            for index, (number, match, line) in enumerate(long):
                 if index in found:
                     columns.setdefault(number, {})[match] = found[index]
+                elif len(line) == MAX_LINE_BYTES:
+                    cut.setdefault(number, []).append(match)
+        for number, lines in cut.items():
+            file = opened[number].file.fileno()
+            columns.setdefault(number, {}).update(
+                ripgrep.find_offsets(self._pattern, file, lines, self._deadline)
+            )
         return columns
 
     def _long_lines(
