@@ -107,6 +107,23 @@ def test_completion_goes_from_root_to_path(forest: Forest) -> None:
     assert complete(forest, "lines", "", root="docs", path="other.md") == []
 
 
+def test_completion_goes_on_behind_a_folder_of_many_files(forest: Forest) -> None:
+    for name in (*(f"a/{number:04}.py" for number in range(5_001)), "b.py", "z/c.py", "z.py"):
+        forest.put(f"docs/{name}", "x\n")
+    assert complete(forest, "path", "b", root="docs") == ["b.py"]
+    assert complete(forest, "path", "z", root="docs") == ["z/c.py", "z.py"]
+    assert complete(forest, "path", "a/500", root="docs") == ["a/5000.py"]
+
+
+def test_completion_leaves_out_what_cannot_be_read(forest: Forest) -> None:
+    for number in range(110):
+        forest.put(f"docs/{number:03}.bin", "\0")
+        forest.put(f"docs/{number:03}.txt", "x\n")
+    found = complete(forest, "path", "0", root="docs")
+    assert found[:100] == [f"{number:03}.txt" for number in range(100)]
+    assert complete(forest, "path", "/0", root="docs") == []
+
+
 def test_the_prompt_holds_the_question_and_names_its_tools() -> None:
     prompt = TOOLSET.prompts[0]
     text = prompt.render({"question": "Where is the lock taken?"})

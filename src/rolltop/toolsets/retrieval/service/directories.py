@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from rolltop.core import cursor as cursors
@@ -43,6 +43,8 @@ _CURSOR: Final = "dir"
 # Tokens: no entry takes fewer.
 _MIN_ENTRY_TOKENS: Final = 12
 _MAX_WALKED: Final = 5_000
+# Completions that a client gets; of the others only the number.
+_MAX_COMPLETED: Final = 100
 _PROBE_BYTES: Final = 1 << 13
 _DIRECTORY_CODES: Final = {"FILE_NOT_FOUND": "DIR_NOT_FOUND", "FILE_UNREADABLE": "DIR_UNREADABLE"}
 
@@ -136,16 +138,28 @@ def list_directory(
 
 
 def complete(app: AppContext, variable: str, prefix: str, context: Mapping[str, str]) -> list[str]:
-    """List the values of a file resource's `root` or `path` that start with `prefix`, in order."""
+    """List the values of a file resource's `root` or `path` that start with `prefix`, in order.
+
+    Files after the first hundred may be binary.
+    """
     roots = app.roots
     if variable == "root":
         return [root.name for root in roots.named if root.name.startswith(prefix)]
     root = roots.find_root(context.get("root", ""))
-    if root is None or variable != "path":
+    if root is None or variable != "path" or prefix.startswith("/"):
         return []
-    files = islice(roots.walk(root, under=prefix.rpartition("/")[0]), _MAX_WALKED)
-    paths = (entry.relative for entry in files if entry.relative.startswith(prefix))
-    return list(filter(is_uri_safe, paths))
+    walked = islice(_files_from(roots, root, prefix), _MAX_WALKED)
+    files = (entry for entry in walked if is_uri_safe(entry.relative))
+    texts = (entry for entry in files if classify_file(roots, root, entry) == "file")
+    return [entry.relative for entry in chain(islice(texts, _MAX_COMPLETED), files)]
+
+
+def _files_from(roots: Roots, root: Root, prefix: str) -> Iterator[FileStat]:
+    """Walk the files whose paths start with a prefix, and no others."""
+    for entry in roots.list_directory(root, under=prefix.rpartition("/")[0]):
+        if entry.relative.startswith(prefix):
+            is_file = isinstance(entry, FileStat)
+            yield from [entry] if is_file else roots.walk(root, under=entry.relative)
 
 
 def _is_top(path: str) -> bool:
