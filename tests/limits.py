@@ -35,6 +35,7 @@ RAISED: Final = {
     "rolltop.toolsets.retrieval.service.touched:LISTING_SECONDS": LONG,
     "rolltop.toolsets.retrieval.service.touched:LOOK_SECONDS": LONG,
     "rolltop.toolsets.retrieval.store:BUSY_SECONDS": 60.0,
+    "rolltop.toolsets.retrieval.store:_RETRY_SECONDS": LONG,
     "rolltop.web.colours:MAX_SECONDS": LONG,
     "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": LONG,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": LONG,

@@ -26,6 +26,7 @@ SHIPPED = {
     "rolltop.toolsets.retrieval.service.touched:LISTING_SECONDS": 0.01,
     "rolltop.toolsets.retrieval.service.touched:LOOK_SECONDS": 0.25,
     "rolltop.toolsets.retrieval.store:BUSY_SECONDS": 2.0,
+    "rolltop.toolsets.retrieval.store:_RETRY_SECONDS": 60.0,
     "rolltop.web.colours:MAX_SECONDS": 10.0,
     "rolltop.web.pages.tasks:_EVIDENCE_SECONDS": 1.0,
     "rolltop.workspace.suggestions:_SCAN_TIMEOUT": 0.5,

@@ -6,6 +6,7 @@ with an index.
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -34,6 +35,8 @@ _CACHE_KIB: Final = 2 * 1024
 _MAX_LOG_BYTES: Final = 4 * 1024 * 1024
 # Bytes of text read, at least, before an index is tidied.
 MUCH: Final = 1 << 20
+# Until an index that could not be used is tried again: a full disk gets room.
+_RETRY_SECONDS: Final = 60.0
 # Consecutive files that stay together: similar ones compress better.
 _TOGETHER: Final = 300
 _MIN_RUNS: Final = 16
@@ -302,8 +305,8 @@ TIndex = TypeVar("TIndex", bound=Closable)
 class IndexHandle(Generic[TIndex]):
     """An index of one kind, opened when it is first asked for. Thread-safe.
 
-    A damaged one is made anew at the next use; one that cannot be used is given up. `what` names
-    it in the log, `prefix` begins its files' names.
+    A damaged one is made anew at the next use; one that cannot be used is given up for a minute.
+    `what` names it in the log, `prefix` begins its files' names.
     """
 
     def __init__(
@@ -315,7 +318,12 @@ class IndexHandle(Generic[TIndex]):
         self._open_index: Final = open_index
         self._lock: Final = Lock()
         self._index: TIndex | None = None
-        self.is_given_up = False
+        self._retry_at = 0.0
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it could not be used, and is not to be tried yet."""
+        return time.monotonic() < self._retry_at
 
     def get(self, *, begin: bool = False) -> TIndex | None:
         """Open the index, None if there is none; `begin` creates one."""
@@ -329,25 +337,28 @@ class IndexHandle(Generic[TIndex]):
                 except Busy:
                     return None  # for now
                 except (OSError, Unusable) as problem:
-                    self.is_given_up = True
+                    self._retry_at = time.monotonic() + _RETRY_SECONDS
                     self._log("unusable", problem)
             return self._index
 
-    def fail(self, index: TIndex | None, problem: Unusable) -> bool:
-        """Close an index that cannot be used; False if it was closed before."""
+    def fail(self, index: TIndex | None, problem: Unusable, *, reading: bool = True) -> bool:
+        """Close an index that cannot be used; False if it was closed before or may be read."""
+        is_damaged = isinstance(problem, Damaged)
         with self._lock:
             if index is None or self._index is not index:
                 return False
-            self._index = None
-            self.is_given_up = not isinstance(problem, Damaged)
-        index.close()
+            self._retry_at = 0.0 if is_damaged else time.monotonic() + _RETRY_SECONDS
+            self._index = None if is_damaged or reading else index
+            is_closed = self._index is None
+        if is_closed:
+            index.close()
         self._log("failed", problem)
-        return True
+        return is_closed
 
     def close(self) -> None:
         """Close the index for good."""
         with self._lock:
-            self.is_given_up = True
+            self._retry_at = math.inf
             if self._index is not None:
                 self._index.close()
                 self._index = None

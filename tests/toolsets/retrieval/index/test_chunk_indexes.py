@@ -35,7 +35,8 @@ from tests.toolsets.retrieval.index import hostile_reader
 from tests.toolsets.retrieval.meanwhile import after_each_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from rolltop.toolsets.retrieval.models import RankedResult
     from rolltop.toolsets.retrieval.store import Row
@@ -295,7 +296,7 @@ def test_where_no_process_can_begin_nothing_is_kept_and_all_is_found(
     monkeypatch.setattr(chunk_index_builder, "index_files", None)
     kept.code.joinpath("m7.py").write_text("def quagga():\n    return 2\n")
     deadline = time.monotonic() + PATIENCE
-    while kept.stale() and kept.indexes.file(kept.root) is not None:  # until it is given up
+    while kept.stale() and not kept.indexes.is_given_up(kept.root):
         assert time.monotonic() < deadline
         kept.update()
     assert kept.stale()
@@ -384,6 +385,26 @@ def test_a_folder_that_cannot_be_written_leaves_searches_as_they_are(tmp_path: P
     made.code.joinpath("a.py").write_text("def zebra():\n    return 1\n")
     made.update()
     assert made.find("zebra")[0].path == "a.py"
+
+
+def test_an_index_goes_on_after_its_disk_was_full(
+    kept: Kept,
+    full_disk: Callable[[], AbstractContextManager[None]],
+    much_later: Callable[[], None],
+) -> None:
+    lines = "".join(f"def yak_{number}():\n    return {number}\n" for number in range(2_000))
+    kept.code.joinpath("m3.py").write_text(lines)
+    with full_disk():
+        while not kept.indexes.is_given_up(kept.root):
+            assert kept.stale() == ["m3.py"]
+            kept.update()
+    assert kept.stale() == ["m3.py"], "what was indexed before still serves"
+    assert [kept.find(name)[0].path for name in ("zebra_5", "yak_1999")] == ["m5.py", "m3.py"]
+    kept.update()
+    assert kept.stale() == ["m3.py"], "not tried again at once"
+    much_later()
+    kept.build()
+    assert kept.find("yak_1999")[0].path == "m3.py"
 
 
 def test_a_process_killed_while_it_writes_leaves_what_others_can_use(kept: Kept) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -173,3 +175,28 @@ def test_before_an_index_is_complete_the_likeliest_files_answer(at: int) -> None
         common = forest.ok("repo_smart_search", query="harbour")
         assert common["result"]
         assert common["meta"]["unread"] > 0
+
+
+def test_no_index_is_said_to_be_made_while_its_disk_is_full(
+    forest: Forest,
+    monkeypatch: pytest.MonkeyPatch,
+    full_disk: Callable[[], AbstractContextManager[None]],
+    much_later: Callable[[], None],
+) -> None:
+    monkeypatch.setattr("rolltop.workspace.file_stat.RACY_NS", 0)
+    for n in range(100):
+        forest.put(f"code/f{n:03}.py", f"def harbour_{n}():\n    return {n}\n" * 20)
+
+    def told() -> set[str]:
+        ranking.update_index(forest.desk)
+        answer = forest.ok("repo_smart_search", query="harbour")
+        assert answer["result"]
+        return answer["meta"].keys() & {"unread", "indexing"}
+
+    trigram_index.update_index(forest.desk)
+    assert "indexing" in forest.ok("repo_smart_search", query="harbour")["meta"]
+    with full_disk():
+        assert told() == {"unread"}
+    assert told() == {"unread"}
+    much_later()
+    assert told() == set()

@@ -136,7 +136,7 @@ class ChunkIndexes:
         The first run compares all files, later ones only what a search found changed.
         """
         state = self._states[root.name]
-        if stopped() or (root.name in self._built and not state.pending):
+        if self.is_given_up(root) or stopped() or (root.name in self._built and not state.pending):
             return
         file = self.file(root, begin=True)
         if file is None:
@@ -157,15 +157,21 @@ class ChunkIndexes:
         except Busy:
             pass  # the other process reads the same files
         except Unusable as problem:
-            self.fail(root, file, problem)
+            self.fail(root, file, problem, reading=False)
         else:
             self._built.add(root.name)
         self._builds.pop(root.name, None)
         build.close()
 
-    def fail(self, root: Root, file: ChunkIndex, problem: Unusable) -> None:
+    def is_given_up(self, root: Root) -> bool:
+        """Report whether nothing is written to a root's index for now."""
+        return self._handles[root.name].is_given_up
+
+    def fail(
+        self, root: Root, file: ChunkIndex, problem: Unusable, *, reading: bool = True
+    ) -> None:
         """Close an unusable index; a damaged one is recreated at the next use."""
-        if self._handles[root.name].fail(file, problem):
+        if self._handles[root.name].fail(file, problem, reading=reading):
             self._built.discard(root.name)
 
     def close(self) -> None:

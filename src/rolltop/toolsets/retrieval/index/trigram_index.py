@@ -60,7 +60,7 @@ class TrigramIndex:
 
     @property
     def is_built(self) -> bool:
-        """Whether all files were read once, or no index can be made."""
+        """Whether all files were read once, or no index can be made now."""
         return self._built or self._handle.is_given_up
 
     @property
@@ -97,7 +97,7 @@ class TrigramIndex:
             pass  # the other process reads the same files
         except Unusable as problem:
             if file is not None:
-                self.fail(file, problem)
+                self.fail(file, problem, reading=False)
         finally:
             self._build.stop_worker()  # a new process costs less than the memory of an idle one
 
@@ -105,9 +105,9 @@ class TrigramIndex:
         """Open the index on disk, None if there is none; `begin` creates one."""
         return self._handle.get(begin=begin)
 
-    def fail(self, file: TrigramFile, problem: Unusable) -> None:
+    def fail(self, file: TrigramFile, problem: Unusable, *, reading: bool = True) -> None:
         """Close an unusable index; a damaged one is recreated at the next use."""
-        if self._handle.fail(file, problem):
+        if self._handle.fail(file, problem, reading=reading):
             self._built = False
             self._build.stop_worker()
 

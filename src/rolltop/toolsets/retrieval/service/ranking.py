@@ -398,8 +398,10 @@ def _rank_chunks(
 def _indexing(
     app: AppContext, found: Ranking, looked: Sequence[_SelectedRoot]
 ) -> JsonObject | None:
-    """Report the index's progress, None if the answer does not depend on it."""
-    if not found.lacking or not app.settings["retrieval.index"]:
+    """Report the index's progress, None if the answer does not depend on it or it makes none."""
+    indexes = app.service(open_chunk_indexes)
+    is_given_up = any(indexes.is_given_up(one.tree.root) for one in looked)
+    if not found.lacking or not app.settings["retrieval.index"] or is_given_up:
         return None
     total = sum(1 for one in looked for entry in one.entries if one.is_selected(entry))
     return {"done": total - found.lacking, "total": total}
