@@ -124,7 +124,9 @@ class Catalog:
 
     def _read_stats(self, folder: CatalogDirectory, opened: int) -> bytes | None:
         """Read the stats that cover every change in a directory; None if they cannot."""
-        if self._buffer is None or folder.parent is None or not folder.is_covered_by_stats():
+        if self._buffer is None or not self._buffer.covers(folder.identity[1]):
+            return None
+        if folder.parent is None or not folder.is_covered_by_stats():
             return None
         return self._buffer.read(opened, folder.raw_names)
 

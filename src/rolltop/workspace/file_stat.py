@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -41,7 +41,16 @@ _SPARE_BYTES: Final = 256
 _MACHINES: Final = frozenset({"x86_64", "aarch64"})
 _NO_FOLLOW: Final = 0x100
 _MIN_ROOM: Final = 256
+# Names that are read between two looks at the clock; one after a slow slice.
+_SLICE: Final = 32
+# Seconds after which other threads may run: as long as the interpreter lets one run.
+_MAX_HELD_SECONDS: Final = 0.005
 MOUNTS: Final = Path("/proc/self/mountinfo")
+# File systems of files that this machine's kernel answers for, and nobody else.
+LOCAL_FILE_SYSTEMS: Final = frozenset(
+    b"bcachefs btrfs devpts devtmpfs erofs exfat ext2 ext3 ext4 f2fs hugetlbfs iso9660 mqueue ntfs3"
+    b" overlay ramfs squashfs tmpfs udf vfat xfs zfs".split()
+)
 # File systems that grant a lease only if the server has delegated the file.
 _LEASE_ON_SERVER: Final = frozenset({b"nfs", b"nfs4", b"cifs", b"smb3"})
 
@@ -81,6 +90,8 @@ class StatBuffer:
     def __init__(self) -> None:
         # Not CDLL: releasing the interpreter's lock costs more than a call takes.
         self._library: Final = ctypes.PyDLL(None)
+        self._covered: Final[dict[int, bool]] = {}
+        self._slice = 1
         self._capacity = 0
         self._allocate(_MIN_ROOM)
 
@@ -90,6 +101,13 @@ class StatBuffer:
         known = sys.platform == "linux" and platform.machine() in _MACHINES
         return known and hasattr(ctypes.PyDLL(None), "fstatat")
 
+    def covers(self, device: int) -> bool:
+        """Report whether reads of a device never wait for a network or another program."""
+        if device not in self._covered:
+            name = _find_file_system(device)
+            self._covered[device] = name is None or name in LOCAL_FILE_SYSTEMS
+        return self._covered[device]
+
     def read(self, opened: int, names: Sequence[bytes]) -> bytes | None:
         """Read the stats of a directory and files in it; None on error.
 
@@ -98,11 +116,20 @@ class StatBuffer:
         """
         if len(names) >= self._capacity:
             self._allocate(2 * len(names))
+        begun = time.monotonic()
         self._library.fstat(opened, self._slots[0])
         slots = self._slots[1 : len(names) + 1]
         failures = map(self._library.fstatat, repeat(opened), names, slots, repeat(_NO_FOLLOW))
-        if any(failures):
-            return None
+        left = len(names)
+        while left > 0:
+            if any(islice(failures, self._slice)):
+                return None
+            left -= self._slice
+            self._slice = min(2 * self._slice, _SLICE)
+            if time.monotonic() - begun > _MAX_HELD_SECONDS:
+                self._slice = 1
+                os.fstat(opened)  # which lets others have the interpreter's lock
+                begun = time.monotonic()
         return ctypes.string_at(self._memory, _STATUS_BYTES * (len(names) + 1))
 
     def _allocate(self, room: int) -> None:
@@ -129,21 +156,20 @@ def is_open_for_writing(descriptor: int) -> bool:
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError as error:
-        return error.errno == errno.EAGAIN and not _is_network_file_system(
-            os.fstat(descriptor).st_dev
-        )
+        if error.errno == errno.EAGAIN:  # which says nothing if it comes from a server
+            return _find_file_system(os.fstat(descriptor).st_dev) not in _LEASE_ON_SERVER
     return False
 
 
-def _is_network_file_system(device: int) -> bool:
-    """Report whether a refused lease on this device says nothing about writers."""
-    name = b"%d:%d" % (os.major(device), os.minor(device))
+def _find_file_system(device: int) -> bytes | None:
+    """Look up the name of a mounted device's file system; None if unknown."""
+    number = b"%d:%d" % (os.major(device), os.minor(device))
     try:
         mounts = MOUNTS.read_bytes()
     except OSError:
-        return False  # the refusal is taken at its word
+        return None
     for line in mounts.splitlines():
         before, _, after = line.partition(b" - ")
-        if before.split()[2] == name and after.split(b" ", 1)[0] in _LEASE_ON_SERVER:
-            return True
-    return False
+        if before.split()[2] == number:
+            return after.split(b" ", 1)[0]
+    return None

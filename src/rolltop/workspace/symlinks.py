@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from rolltop.workspace.file_stat import LOCAL_FILE_SYSTEMS
+
 MOUNTS: Final = Path("/proc/self/mountinfo")
-# File systems of files that this machine's kernel answers for, and nobody else.
-_LOCAL_FILE_SYSTEMS: Final = frozenset(
-    b"bcachefs btrfs devpts devtmpfs erofs exfat ext2 ext3 ext4 f2fs hugetlbfs iso9660 mqueue ntfs3"
-    b" overlay ramfs squashfs tmpfs udf vfat xfs zfs".split()
-)
 # Of the mount point, among the fields that the kernel writes.
 _MOUNT_POINT_FIELD: Final = 4
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
@@ -61,7 +58,7 @@ class _MountTable:
                 place = _ESCAPED.sub(
                     lambda match: bytes([int(match[1], 8)]), fields[_MOUNT_POINT_FIELD]
                 )
-                foreign = after.split(b" ", 1)[0] not in _LOCAL_FILE_SYSTEMS
+                foreign = after.split(b" ", 1)[0] not in LOCAL_FILE_SYSTEMS
                 self._foreign[os.fsdecode(place)] = foreign
 
     def is_foreign(self, path: str) -> bool:
