@@ -47,6 +47,15 @@ def test_a_note_is_written_found_edited_and_its_versions_compared(site: Site, an
     assert site.agent()("note_get", id=note["id"])["text"] == "# Herons\n\nThey *wait*.\n"
 
 
+def test_another_spelling_is_looked_for_under_the_same_tag(site: Site, ann: Visitor) -> None:
+    for tag in ("river", "sea"):
+        site.agent()("note_save", text=f"kingfisher of the {tag}", tags=[tag])
+    page = ann.get("/notes?q=kingfihser&tag=river")
+    (meant,) = [link for link in page.links() if "q=kingfisher" in link]
+    text = ann.get(meant).text
+    assert ("of the river" in text, "of the sea" in text) == (True, False)
+
+
 def test_all_that_a_note_is_linked_with_is_shown(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     note = agent("note_save", text="a hub")

@@ -285,6 +285,20 @@ def test_a_title_that_an_agent_changed_meanwhile_is_not_overwritten(
     assert read["title"] == "By\nthe agent"
 
 
+def test_pads_that_a_search_finds_go_on_on_further_pages(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    for number in range(60):
+        agent("scratch_create", metadata={"title": f"heron {number}"})
+    path, seen = "/pads?q=heron", set[str]()
+    while path:
+        page = ann.get(path)
+        seen |= {link for link in page.links() if link.startswith("/pads/")}
+        path = next((link for link in page.links() if "cursor=" in link), "")
+    assert len(seen) == 60
+    (meant,) = [link for link in ann.get("/pads?q=hreon").links() if "q=heron" in link]
+    assert "heron" in ann.get(meant).text
+
+
 def test_anothers_pad_is_not_there(site: Site, ann: Visitor, other: str) -> None:
     pad_id, (cell_id,) = new_pad(site.agent(other), {"language": "md", "content": "of Bob"})
     for path in (f"/pads/{pad_id}", f"/pads/{pad_id}/cells/{cell_id}", f"/cells/{cell_id}"):

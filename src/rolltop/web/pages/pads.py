@@ -38,16 +38,14 @@ _NEW_CELL: Final = {"language": "md", "content": ""}
 async def show_pads(visit: Visit) -> Response:
     """Show pads, last written first, or those that a search finds."""
     q = visit.argument("q")
-    if q:
-        found = await visit.call("scratch_search", query=q, namespaces=[ALL_PROJECTS], limit=50)
-        return visit.render("pads", page={"scratchpads": []}, hits=found["hits"], q=q)
     page = await visit.call(
-        "scratch_list",
+        "scratch_search" if q else "scratch_list",
+        query=q,
         namespaces=[ALL_PROJECTS],
         limit=_PAGE_SIZE,
         cursor=visit.argument("cursor"),
     )
-    return visit.render("pads", page=page, hits=[], q="")
+    return visit.render("pads", page=page, q=q)
 
 
 async def show_pad(visit: Visit) -> Response:
