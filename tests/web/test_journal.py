@@ -166,6 +166,13 @@ def test_the_journal_is_narrowed_by_who_tool_project_and_time(site: Site, ann: V
     assert ann.get("/journal?since=someday").status == 400
 
 
+def test_fields_of_times_say_that_they_are_in_utc(site: Site, ann: Visitor) -> None:
+    task = site.agent()("add_task", title="a")["data"]["task_id"]
+    fields = {"/journal": "Since", "/tasks/table": "Due before", f"/tasks/{task}": "Due"}
+    for path, name in fields.items():
+        assert f"{name} (UTC)" in ann.get(path).text, path
+
+
 def test_older_changes_are_on_further_pages(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     for start in (0, 30):
