@@ -45,9 +45,16 @@ def origin() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[HttpServer]:
-    folder = tmp_path_factory.mktemp("views")
-    with HttpServer(folder, http__allowed_origins=origin) as started:
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tree")
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, origin: str, tree: Path
+) -> Iterator[HttpServer]:
+    settings = {"http.allowed_origins": origin, "retrieval.roots": f"docs={tree}"}
+    with HttpServer(tmp_path_factory.mktemp("views"), **settings) as started:
         yield started
 
 
@@ -126,6 +133,28 @@ def test_a_hit_is_opened_by_the_host_and_shown_below(
     page.wait_for_function(f"window.opened.join() === '{web['to']}'")
     hit.get_by_role("button", name="Open Kingfishers").press("Enter")
     expect(hit).not_to_contain_text("At dusk they rest.")
+
+
+def test_a_long_cell_and_a_long_file_are_read_to_their_ends(
+    server: HttpServer, tree: Path, show: Show
+) -> None:
+    text = "Cormorants\n" + "".join(f"line {at} of wings in the wind\n" for at in range(6000))
+    (tree / "birds.txt").write_text(text)
+    cells = [{"language": "text", "content": text}]
+    cell = call(server, "scratch_create", cells=cells)["scratchpad"]["cells"][0]["uri"]
+    file = "rolltop://file/docs/birds.txt"
+    call(server, "desk_link", **{"from": cell, "relation": "evidence", "to": file})
+    view = show("desk_search", {"query": "cormorants", "kinds": ["cell"], "project": "*"})
+    hit = view.get_by_role("listitem")
+    for uri, opened in ((cell, hit), (file, hit.get_by_role("listitem"))):
+        view.get_by_role("button", name=f"Open {uri}").press("Enter")
+        shown = opened.locator("pre").last
+        for line in (3000, 5999):
+            expect(shown).not_to_contain_text(f"line {line} of")
+            opened.get_by_role("button", name="Read on").click()
+            expect(shown).to_contain_text(f"line {line} of")
+        assert "\\n" not in shown.inner_text()
+        expect(view.get_by_role("button", name="Read on")).to_have_count(0)
 
 
 def test_a_task_is_completed_and_reopened_on_the_board(server: HttpServer, show: Show) -> None:

@@ -107,7 +107,8 @@ async function attempt(at, act) {
 }
 
 // The button that goes on with a truncated answer, if it is one.
-function more({ next }, label, extend) {
+function more({ next, meta }, label, extend) {
+  next ??= meta?.next;
   if (!next) return null;
   const made = button(label, "", async () => {
     const answer = await call(next.tool, next.arguments);
@@ -123,9 +124,11 @@ function moment(at) {
   return Number.isNaN(date.getTime()) ? at : date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }
 
-// The text of what desk_read opened, or its fields, as lines.
+// The text of what desk_read opened, or of the file or cell that another tool reads on in, or the
+// answer's fields, as lines.
 function linesOf(answer) {
-  if (typeof answer.text === "string") return answer.text.replace(/\n$/, "").split("\n");
+  const text = answer.text ?? answer.result?.text ?? answer.scratchpad?.cells?.[0]?.content;
+  if (typeof text === "string") return text.replace(/\n$/, "").split("\n");
   const { uri, kind, title, became, links, next, next_cursor, truncated, task, data, ...fields } = answer;
   const { version, updated_at, ...shown } = task ?? data ?? fields;
   return Object.entries(shown).flatMap(([name, value]) =>
