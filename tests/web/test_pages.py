@@ -144,6 +144,21 @@ def test_pages_are_there_without_the_toolsets_of_others(tmp_path: Path) -> None:
     site.close()
 
 
+def test_without_the_desk_a_page_offers_what_is_there(tmp_path: Path) -> None:
+    site = Site(tmp_path, toolsets=("tasks", "notes"))
+    ann = Visitor(site)
+    task = site.agent()("add_task", title="open")["data"]["task_id"]
+    site.agent()("delete_task", task_id=task)
+    page = ann.log_in()
+    assert "Nothing is open" not in page.text
+    assert {"/tasks", "/notes", "/trash"} <= set(page.links())
+    assert "/pads" not in page.links()
+    assert "open" in ann.get("/trash").text
+    assert "/search" not in [form.action for form in page.forms]
+    assert "data-follows" not in dict(page.elements)["html"]
+    site.close()
+
+
 def test_a_tools_own_refusal_is_shown_where_the_desk_is_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "tree"
     folder.mkdir()

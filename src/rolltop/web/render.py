@@ -17,14 +17,14 @@ from rolltop.core.errors import InvalidArgument
 from rolltop.core.times import moment_of
 
 PAGES: Final = (
-    ("/tasks", "Tasks", "list_tasks"),
-    ("/notes", "Notes", "note_list"),
-    ("/pads", "Pads", "scratch_list"),
-    ("/files", "Files", "repo_search"),
-    ("/journal", "Journal", "desk_history"),
-    ("/trash", "Trash", "desk_history"),
+    ("/tasks", "Tasks", {"list_tasks"}),
+    ("/notes", "Notes", {"note_list"}),
+    ("/pads", "Pads", {"scratch_list"}),
+    ("/files", "Files", {"repo_search"}),
+    ("/journal", "Journal", {"desk_history"}),
+    ("/trash", "Trash", {"list_tasks", "note_list", "scratch_list"}),
 )
-"""The pages that each page links to, with the tool without which there is none."""
+"""The pages that each page links to, with the tools without all of which there is none."""
 _MOMENT: Final = Markup('<time datetime="{}">{}</time>')
 
 

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -221,6 +221,10 @@ class Visit:
         except UnknownTool:
             return False
         return True
+
+    def offers_any(self, tools: Iterable[str]) -> bool:
+        """Whether this person may use one of these tools here."""
+        return any(map(self.offers, tools))
 
     def require(self, tool: str) -> None:
         """Raise PageFailure unless this person may use the tool here."""

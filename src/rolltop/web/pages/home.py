@@ -20,8 +20,9 @@ async def show_home(visit: Visit) -> Response:
     project = visit.argument("project") or ALL_PROJECTS
     now: JsonObject = {}
     changes: list[JsonObject] = []
-    if visit.offers("desk_resume", "desk_history"):
+    if visit.offers("desk_resume"):
         now = await visit.call("desk_resume", project=project, max_tokens=_RESUME_TOKENS)
+    if visit.offers("desk_history"):
         changes = (await visit.call("desk_history", project=project))["changes"]
     clients: dict[str, str] = {}
     for change in changes:

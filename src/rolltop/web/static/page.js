@@ -108,5 +108,5 @@ function dragCards() {
 
 showLocalTimes();
 document.querySelectorAll("form[role=search] input").forEach(searchWhileTyping);
-if (document.querySelector("[data-live]")) followChanges();
+if (document.querySelector("[data-follows] [data-live]")) followChanges();
 if (document.getElementById("board")) dragCards();
