@@ -295,6 +295,20 @@ def test_markdown_keeps_what_people_write() -> None:
     assert "<kbd>x</kbd>" in render_markdown("<kbd>x</kbd><br>" * 200)
 
 
+def test_links_of_a_note_lead_to_what_is_there_or_nowhere(site: Site, ann: Visitor) -> None:
+    agent = site.agent()
+    task = agent("add_task", title="build a nest")["data"]
+    links = f"[task]({task['uri']}) [file](docs/a.md) [up](/x) [part](#y) [host](//example.org)"
+    note = agent("note_save", text=f'{links} [odd](ROLLTOP:x"y) [web](https://example.org)')["id"]
+    page = ann.get(f"/notes/{note}")
+    article = page.body.partition("<article")[2].partition("</article>")[0]
+    to_task, to_odd, to_web = re.findall('href="([^"]*)"', article)
+    assert "build a nest" in ann.get(to_task).text
+    assert to_odd.startswith("/open?uri=ROLLTOP")
+    assert to_web == "https://example.org"
+    assert ">file</a>" in article
+
+
 def test_markdown_tells_what_boxes_and_images_show() -> None:
     html = render_markdown("- [ ] milk\n- [x] *tea*\n\n1. [X] loose\n\n2. y")
     assert "<li>\u2610 milk</li>\n<li>\u2611 <em>tea</em></li>" in html

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rolltop.core import accounts
 from rolltop.core.db import SYSTEM
-from tests.web.visitor import Page, Site, Visitor
+from tests.web.visitor import HOST, Page, Site, Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +157,15 @@ def test_without_the_desk_a_page_offers_what_is_there(tmp_path: Path) -> None:
     assert "/search" not in [form.action for form in page.forms]
     assert "data-follows" not in dict(page.elements)["html"]
     site.close()
+
+
+def test_a_page_that_is_not_there_is_told_in_the_form_that_was_asked_for(ann: Visitor) -> None:
+    page = ann.get("/notes/docs/a.md")
+    assert (page.status, "/journal" in page.links()) == (404, True)
+    stranger = Visitor(ann.site).get("/notes/docs/a.md")
+    assert (stranger.status, "/journal" in stranger.links()) == (401, False)
+    status, _, body = ann.site.ask("GET", "/nowhere", {"Host": HOST, "Accept": "*/*"})
+    assert (status, body[:1]) == (404, b"{")
 
 
 def test_a_tools_own_refusal_is_shown_where_the_desk_is_left_out(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ class Visitor:
     def own_headers(self) -> dict[str, str]:
         """Return the headers of a request of this browser."""
         cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
-        return {"Host": HOST, **(cookie if self.cookies else {})}
+        return {"Host": HOST, "Accept": "text/html", **(cookie if self.cookies else {})}
 
     def log_in(self) -> Page:
         """Follow a link that lets in; return the first screen."""

@@ -78,7 +78,8 @@ class WebPage:
         for page in _PAGES:
             for path, method, handler in page.ROUTES:
                 routes.append(Route(path, self._endpoint(handler), methods=[method]))
-        self._router = Router(routes, default=_answer_not_found)
+        self._show_not_found = self._endpoint(_find_no_page)
+        self._router = Router(routes, default=self._answer_not_found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -92,6 +93,14 @@ class WebPage:
             await send(message)
 
         await self._router(scope, receive, send_with_headers)
+
+    async def _answer_not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if "text/html" in request.headers.get("accept", ""):
+            response = await self._show_not_found(request)
+        else:
+            response = await _answer_not_found_json()
+        await response(scope, receive, send)
 
     def close_streams(self) -> None:
         """Let the streams of changes end."""
@@ -144,9 +153,8 @@ async def _answer(visit: Visit, handler: Handler, *, is_public: bool) -> Respons
         return response
 
 
-async def _answer_not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    response = await _answer_not_found_json()
-    await response(scope, receive, send)
+async def _find_no_page(_visit: Visit) -> Response:
+    raise PageFailure(404, "There is no such page")
 
 
 async def _answer_not_found_json() -> Response:

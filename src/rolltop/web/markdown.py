@@ -9,6 +9,8 @@ import nh3
 import pyromark
 from markupsafe import Markup
 
+from rolltop.web.render import address_path
+
 MAX_RENDERED: Final = 1 << 17
 """Characters; longer texts are shown as they are."""
 MAX_DEPTH: Final = 100
@@ -31,7 +33,8 @@ _BOXES: Final = {
     '<input disabled="" type="checkbox" checked=""/>\n': "\u2611 ",
 }
 _IMAGE: Final = re.compile(r'<img src="([^"<>]*)" alt="([^"<>]*)"[^<>]*>')
-_SCHEMES: Final = frozenset({"http", "https", "mailto"})
+_SCHEMES: Final = frozenset({"http", "https", "mailto", "rolltop"})
+_SCHEME: Final = re.compile(r"\s*([a-z]+):", re.IGNORECASE)
 
 
 def render_markdown(text: str) -> Markup:
@@ -47,9 +50,20 @@ def render_markdown(text: str) -> Markup:
         tags=set(_TAGS),
         attributes={tag: set(names) for tag, names in _ATTRIBUTES.items()},
         url_schemes=set(_SCHEMES),
+        attribute_filter=_choose_value,
         link_rel="noopener noreferrer nofollow",
     )
     return Markup(clean)  # noqa: S704  # cleaned above
+
+
+def _choose_value(_tag: str, name: str, value: str) -> str | None:
+    """Let links of one of the schemes stay, to where the page shows it; others lead nowhere."""
+    if name != "href":
+        return value
+    scheme = _SCHEME.match(value)
+    if scheme is None:
+        return None
+    return address_path(value.strip()) if scheme[1].lower() == "rolltop" else value
 
 
 def _is_deep(html: str) -> bool:
