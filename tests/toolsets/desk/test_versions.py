@@ -120,7 +120,10 @@ def test_a_cell_is_shown_as_it_was_with_its_lines_and_its_pad(mine: Writer) -> N
     mine.call("scratch_delete_cell", **given)
     gone = mine.read(f"{uri}@2")
     assert gone["text"] == "# A\n\nsails\n"
-    assert "deleted for good (restore: desk_undo with operation" in gone["became"]
+    cell_id = given["cell_id"]
+    assert f"deleted (restore: scratch_restore with cell_id {cell_id[:8]})" in gone["became"]
+    mine.call("scratch_restore", cell_id=cell_id[:8])
+    assert mine.read(uri)["text"] == "b"
 
 
 def test_what_the_trash_was_emptied_of_is_not_said_to_come_back(mine: Writer) -> None:

@@ -286,7 +286,9 @@ def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
         before, after, journaled = change["before"], change["after"], known.get(change["table"])
         if before is None or after is None:
             if journaled is not None and journaled.version:
-                parts.append("created" if before is None else "deleted for good")
+                parts.append(
+                    "created" if before is None else f"deleted (restore: {journaled.restore})"
+                )
             continue
         if journaled is not None and before.keys() <= journaled.order:
             parts.append(f"{journaled.kind}s moved")  # all that stood behind, each in a change

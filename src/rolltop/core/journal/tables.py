@@ -40,7 +40,7 @@ class Journaled:
     `computed` ones, which follow from others, are kept and make no change by themselves. A change
     of nothing but `order` belongs to the thing `owner`: a kind, and the column of its id. `version`
     is the column of the thing's version. What `joins` another kind is told with a thing of that, if
-    the transaction changed one.
+    the transaction changed one. The tool `restore` brings a row of the thing itself back.
     """
 
     kind: str
@@ -53,6 +53,7 @@ class Journaled:
     owner: tuple[str, str] | None = None
     version: str = ""
     joins: str = ""
+    restore: str = "desk_undo"
 
 
 def keep_journal(table: Table, journaled: Journaled) -> None:

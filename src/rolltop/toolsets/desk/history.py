@@ -209,8 +209,10 @@ def find_gone(tx: Tx, address: Address) -> Opened | None:
     (entry,) = last
     became = "deleted for good"
     if entry.version_before is not None and entry.version_after is None:
-        operation = short_operation(entry.operation)
-        became += f" (restore: desk_undo with operation {operation})"
+        how = f"desk_undo with operation {short_operation(entry.operation)}"
+        if entry.kind == "cell":
+            how = f"scratch_restore with cell_id {short_id(entry.ref)}"
+        became = f"deleted (restore: {how})"
     return Opened(  # what the trash was emptied of has no entry that says so
         Address(address.kind, short_id(entry.ref)),
         "",

@@ -128,6 +128,7 @@ keep_journal(
         derived=frozenset({"title", "server_version", "sync_state", "source"}),
         moving=frozenset({"local_version", "modified"}),
         version="local_version",
+        restore="note_manage",
     ),
 )
 keep_journal(note_texts, Journaled("note", "number", through=notes, derived=frozenset({"base"})))

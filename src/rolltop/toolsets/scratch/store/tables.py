@@ -178,6 +178,7 @@ keep_journal(
         order=frozenset({"position"}),
         owner=("pad", "scratch_id"),
         version="version",
+        restore="scratch_restore",
     ),
 )
 for _table in (contents, cell_tags):
