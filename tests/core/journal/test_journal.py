@@ -91,7 +91,7 @@ def test_a_note_s_life_is_told_in_lines(desk: AppContext, me: Principal) -> None
     assert said(desk, me) == [
         "note_save note: created",
         "note_save note: +2 −1 lines",
-        'note_save note: tags ["x"] → ["y"]',
+        "note_save note: tags +y −x",
         "note_manage note: deleted",
     ]
     assert {one.ref for one in entries(desk, me)} == {note["id"]}
@@ -115,6 +115,59 @@ def test_a_pad_s_life_is_told_by_pad_and_cell(desk: AppContext, me: Principal) -
         "scratch_delete_cell cell: deleted (restore: scratch_restore)",
         "scratch_delete_cell pad: cells moved",
         "scratch_delete pad: deleted",
+    ]
+
+
+def test_what_stands_beside_a_task_is_told_by_its_names(desk: AppContext, me: Principal) -> None:
+    blocker = call(desk, me, "add_task", title="Read")["data"]["task_id"]
+    task = call(desk, me, "add_task", title="Write", tags=["a"])["data"]["task_id"]
+    page = "https://example.org/build/1"
+    changes: list[dict[str, Any]] = [
+        {"tags": ["b", "c"], "priority": 1},
+        {"blocked_by": [blocker]},
+        {"comment": "half done"},
+        {"acceptance": ["It builds", "It runs"]},
+        {"acceptance": ["It runs"]},
+        {"evidence": [page]},
+        {"evidence": []},
+        {"blocked_by": [], "due_at": "2026-02-01T10:00:00Z", "comment": "soon"},
+    ]
+    for given in changes:
+        call(desk, me, "update_task", task_id=task, **given)
+    call(desk, me, "claim_task", task_id=task, lease_seconds=60)
+    call(desk, me, "desk_undo", operation=entries(desk, me)[-1].operation)
+    assert said(desk, me)[1:] == [
+        "add_task task: created",
+        "update_task task: priority none → 1, tags +b +c −a",
+        f"update_task task: blocked_by +{blocker[:8]}",
+        "update_task task: comment",
+        "update_task task: acceptance +It builds +It runs",
+        "update_task task: acceptance −It builds",
+        f"update_task task: evidence +{page}",
+        f"update_task task: evidence −{page}",
+        f"update_task task: due_at none → 2026-02-01T10:00Z, blocked_by −{blocker[:8]}, comment",
+        "claim_task task: claimed until 2026-01-31T12:01Z",
+        "desk_undo task: claim released",
+    ]
+    lines = call(desk, me, "get_task", task_id=task)["data"]["history"]
+    assert [line.partition("unknown: ")[2] for line in lines] == [
+        "claim released",
+        "claimed until 2026-01-31T12:01Z",
+        f"due_at none → 2026-02-01T10:00Z, blocked_by −{blocker[:8]}",  # comments show elsewhere
+        f"evidence −{page}",
+        f"evidence +{page}",
+    ]
+
+
+def test_a_schema_of_a_pad_is_told_by_its_name(desk: AppContext, me: Principal) -> None:
+    pad = call(desk, me, "scratch_create", cells=[], tags=["a"])["scratchpad"]["scratch_id"]
+    given = {"action": "upsert", "scratch_id": pad}
+    schema = {"name": "pay", "description": "", "schema": {"type": "object"}}
+    call(desk, me, "scratch_schema", **given, schema=schema)
+    call(desk, me, "scratch_update", scratch_id=pad, tags=["b"])
+    assert said(desk, me)[1:] == [
+        "scratch_schema pad: schemas +pay",
+        "scratch_update pad: tags +b −a",
     ]
 
 

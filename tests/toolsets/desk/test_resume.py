@@ -183,6 +183,18 @@ def test_what_others_changed_since_this_client_last_wrote(
     assert "by" not in after["recent"][0]
 
 
+def test_a_claim_by_another_is_told_once(mine: Client, other: Client) -> None:
+    mine.note("# Mine")
+    task = other.task("Paint the boat")
+    claim = other.call("claim_task", task_id=task, lease_seconds=60)["data"]["claim"]
+    (item,) = mine.resume()["in_work"]
+    assert (item["by"], item["until"]) == ("other", "2026-01-31T12:01Z")
+    assert "changed" not in item
+    other.call("update_task", task_id=task, tags=["a"], token=claim["token"])
+    (item,) = mine.resume()["in_work"]
+    assert item["changed"] == "other: tags +a"
+
+
 def test_a_client_that_never_wrote_gets_the_last_24_hours(
     mine: Client, other: Client, clock: Clock
 ) -> None:

@@ -12,12 +12,20 @@ from itertools import takewhile
 from typing import Any, Final, cast
 
 from sqlalchemy import Boolean, ColumnElement, delete, func, or_, select, update
+from sqlalchemy.types import TypeEngine
 
-from rolltop.core.addresses import is_id_start
+from rolltop.core.addresses import is_id_start, short_id
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import batches
 from rolltop.core.db.schema import metadata
-from rolltop.core.db.types import begins, id_range
+from rolltop.core.db.types import (
+    Identifier,
+    JSONText,
+    UTCDateTime,
+    begins,
+    canonical_id,
+    id_range,
+)
 from rolltop.core.journal.tables import (
     Journaled,
     journal,
@@ -32,7 +40,10 @@ MAX_PURGED: Final = 200
 _ENTRIES_AT_ONCE: Final = 200
 _MAX_SHOWN: Final = 60  # code points of a value in a summary
 _MAX_SUMMARY: Final = 160  # code points: room for both values of a change, and for their names
+_MINUTE: Final = len("2026-01-31T12:00")
 _TRASH: Final = ("deleted_at", "trash")
+_UNKNOWN: Final = Journaled("", "")
+"""Of a table whose toolset this process never called."""
 _j: Final = journal.c
 _IS_ENTRY: Final = _j.kind != ""
 """Not what a purge leaves of the newest entry it deletes: when that was made."""
@@ -279,42 +290,80 @@ def mark_undone(tx: Tx, operations: Iterable[str]) -> None:
 
 def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
     """Return in one line what an entry says was changed, such as `status pending → completed`."""
-    known = dict(_by_name())
+    known = {table.name: journaled for table, journaled in journaled_tables()}
     parts: list[str] = []
+    members = defaultdict[str, list[str]](list)
     lines = Counter[str]()
+    is_whole = False
     for change in entry.changes:
-        before, after, journaled = change["before"], change["after"], known.get(change["table"])
+        before, after = change["before"], change["after"]
+        journaled = known.get(change["table"], _UNKNOWN)
         if before is None or after is None:
-            if journaled is not None and journaled.version:
+            if journaled.version:
+                is_whole = True
                 parts.append(
                     "created" if before is None else f"deleted (restore: {journaled.restore})"
                 )
-            continue
-        if journaled is not None and before.keys() <= journaled.order:
+            elif journaled.member:
+                name, column = journaled.member
+                members[name] += _show_member(change, column)
+        elif before.keys() <= journaled.order:
             parts.append(f"{journaled.kind}s moved")  # all that stood behind, each in a change
-            continue
-        table = metadata.tables.get(change["table"])
-        columns = () if table is None else table.columns
-        flags = {column.name for column in columns if isinstance(column.type, Boolean)}
-        for name in before:
-            if journaled is not None and name in journaled.moving | journaled.computed:
-                continue
-            old, new = (_value_of(row[name], texts) for row in (before, after))
-            if name in _TRASH:
-                parts.append("deleted" if new else "restored")
-            elif "\n" in f"{old}{new}":
-                lines += _count_changed_lines(str(old or ""), str(new or ""))
-            else:
-                shown = (_show_flag(one) if name in flags else _preview(one) for one in (old, new))
-                parts.append(f"{name} {' → '.join(shown)}")
+        else:
+            parts += filter(None, _column_changes(change, journaled, texts, lines))
+    if not is_whole:
+        parts += (" ".join([name, *sorted(some)]) for name, some in members.items())
     if lines:
         parts.append(f"+{lines['+']} −{lines['-']} lines")
     return _shorten(", ".join(dict.fromkeys(parts)) or "changed", _MAX_SUMMARY)
 
 
-def _by_name() -> Iterator[tuple[str, Journaled]]:
-    for table, journaled in journaled_tables():
-        yield table.name, journaled
+def _show_member(change: Mapping[str, Any], column: str) -> Iterator[str]:
+    """Yield what names a row that came or went beside its thing, if a column does."""
+    if column:
+        sign, row = ("−", change["before"]) if change["after"] is None else ("+", change["after"])
+        is_identifier = isinstance(metadata.tables[change["table"]].c[column].type, Identifier)
+        value = short_id(canonical_id(row[column])) if is_identifier else _preview(row[column])
+        yield f"{sign}{value}"
+
+
+def _column_changes(
+    change: Mapping[str, Any], journaled: Journaled, texts: Mapping[str, str], lines: Counter[str]
+) -> Iterator[str]:
+    """Yield what was changed in the columns of a row; count the lines of long texts instead."""
+    table = metadata.tables.get(change["table"])
+    for name in change["before"]:
+        if name in journaled.moving | journaled.computed:
+            continue
+        column = None if table is None else table.columns.get(name)
+        kind = None if column is None else column.type
+        old, new = (_value_of(change[side][name], texts) for side in ("before", "after"))
+        if name in _TRASH:
+            yield "deleted" if new else "restored"
+        elif name in journaled.words:
+            yield journaled.words[name][new is None].format(_show(kind, new))
+        elif isinstance(kind, JSONText) and (came_and_went := _list_changes(old, new)):
+            yield f"{name} {came_and_went}"
+        elif "\n" in f"{old}{new}":
+            lines.update(_count_changed_lines(str(old or ""), str(new or "")))
+        else:
+            yield f"{name} {_show(kind, old)} → {_show(kind, new)}"
+
+
+def _list_changes(*values: Any) -> str:  # noqa: ANN401  # a column's
+    """Say what came and went of a list; nothing if it is none."""
+    if not all(value is None or str(value).startswith("[") for value in values):
+        return ""
+    before, after = map(_parse_list, values)
+    came = (f"+{_preview(one)}" for one in after if one not in before)
+    went = (f"−{_preview(one)}" for one in before if one not in after)
+    return " ".join([*came, *went]) or "changed"
+
+
+def _parse_list(value: str | None) -> list[str]:
+    """Return the texts of a list; of lists in it what they begin with, as evidence its address."""
+    some: list[Any] = json.loads(value or "[]")
+    return [str([*cast("list[Any]", one), ""][0] if isinstance(one, list) else one) for one in some]
 
 
 def _value_of(value: object, texts: Mapping[str, str]) -> object:
@@ -328,8 +377,13 @@ def _count_changed_lines(old: str, new: str) -> Counter[str]:
     return Counter({"+": (after - before).total(), "-": (before - after).total()})
 
 
-def _show_flag(value: object) -> str:
-    return "none" if value is None else "true" if value else "false"  # SQLite keeps numbers
+def _show(kind: TypeEngine[Any] | None, value: object) -> str:
+    """Show a column's value, alike for both databases."""
+    if value is not None and isinstance(kind, Boolean):
+        return "true" if value else "false"  # SQLite keeps numbers
+    if value is not None and isinstance(kind, UTCDateTime):
+        return f"{str(value)[:_MINUTE]}Z"
+    return _preview(value)
 
 
 def _preview(value: object) -> str:

@@ -6,7 +6,7 @@ a gap and in the order of commits. Long texts lie in `journal_contents`, once ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,7 +40,11 @@ class Journaled:
     `computed` ones, which follow from others, are kept and make no change by themselves. A change
     of nothing but `order` belongs to the thing `owner`: a kind, and the column of its id. `version`
     is the column of the thing's version. What `joins` another kind is told with a thing of that, if
-    the transaction changed one. The tool `restore` brings a row of the thing itself back.
+    the transaction changed one.
+
+    A history names rows beside a thing's own by `member`: what they are, and the column that tells
+    one from another, if one does. Columns with `words` are told by those for a value, `{}`, and for
+    none. The tool `restore` brings a row of the thing itself back.
     """
 
     kind: str
@@ -53,6 +57,8 @@ class Journaled:
     owner: tuple[str, str] | None = None
     version: str = ""
     joins: str = ""
+    member: tuple[str, str] | None = None
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     restore: str = "desk_undo"
 
 

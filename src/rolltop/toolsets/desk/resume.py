@@ -251,8 +251,9 @@ class _Reader:
         summary = history.summarize(entry, texts)
         if entry.kind != thing[0]:
             summary = f"{entry.kind} {summary}"
-        if thing in self._by_thing:
-            self._by_thing[thing]["changed"] = f"{entry.client}: {summary}"
+        if (item := self._by_thing.get(thing)) is not None:
+            if summary != f"claimed until {item.get('until')}":  # which the item says already
+                item["changed"] = f"{entry.client}: {summary}"
             return
         by = "" if _is_own(entry, self._tx.scope) else entry.client
         title = first_line(titles.get(thing) or "")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from rolltop.core.context import AppContext
 from rolltop.core.db import Tx
@@ -29,7 +29,8 @@ def read_history(tx: Tx, owner: str, task_id: str) -> list[str]:
     tx = replace(tx, scope=replace(tx.scope, user_id=owner))
     wanted = history.EntryFilter(kind="task", ref=task_id)
     newest = history.read_entries(tx, wanted, limit=_MAX_LOOKED_AT, newest_first=True)
-    told = (entry for entry in newest if history.summarize(entry, {}) not in _TOLD_ELSEWHERE)
+    changes = (replace(entry, changes=[*_without_comments(entry)]) for entry in newest)
+    told = (entry for entry in changes if history.summarize(entry, {}) not in _TOLD_ELSEWHERE)
     entries = [*islice(told, _MAX_CHANGES)]
     texts = history.read_texts(tx, history.text_digests(entries))
     return [
@@ -37,6 +38,10 @@ def read_history(tx: Tx, owner: str, task_id: str) -> list[str]:
         f"{history.summarize(entry, texts)}"
         for entry in entries
     ]
+
+
+def _without_comments(entry: history.Entry) -> Iterator[Mapping[str, Any]]:
+    return (change for change in entry.changes if change["table"] != task_comments.name)
 
 
 def read_earlier(

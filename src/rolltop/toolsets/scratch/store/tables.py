@@ -183,5 +183,5 @@ keep_journal(
 )
 for _table in (contents, cell_tags):
     keep_journal(_table, Journaled("cell", "cell_id"))
-for _table in (pad_tags, schemas):
-    keep_journal(_table, Journaled("pad", "scratch_id"))
+keep_journal(pad_tags, Journaled("pad", "scratch_id"))
+keep_journal(schemas, Journaled("pad", "scratch_id", member=("schemas", "name")))

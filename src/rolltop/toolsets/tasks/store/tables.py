@@ -125,7 +125,12 @@ keep_journal(
         moving=frozenset({"version", "updated_at"}),
         computed=frozenset({"claim_hash"}),  # a lease comes and goes with it
         version="version",
+        words={"claimed_until": ("claimed until {}", "claim released"), "claimed_by": ("", "")},
     ),
 )
-for _table in (task_tags, task_blockers, task_comments):
-    keep_journal(_table, Journaled("task", "task_id"))
+for _table, _member in (
+    (task_tags, ("tags", "tag")),
+    (task_blockers, ("blocked_by", "blocker_id")),
+    (task_comments, ("comment", "")),
+):
+    keep_journal(_table, Journaled("task", "task_id", member=_member))
