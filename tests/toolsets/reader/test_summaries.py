@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from rolltop.core import token_counter
 from rolltop.toolsets.reader.summary.prose import ContentKinds, extract_sentences
-from tests.toolsets.reader.shelf import ABSTRACT, paper, summary
+from tests.toolsets.reader.shelf import ABSTRACT, paper, sentence, summary
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
@@ -76,6 +77,22 @@ class TestSentences:
             ("html", "<pre>\nThis is a line of some code.\n</pre>"),
             ("json", '{"a": "This is a sentence inside of a value."}'),
             ("python", "x = compute(This, is, a, line, of, code)"),
+            ("python", 'query = """\nThis is a line of a query.\n"""'),
+            ("python", "ask(\n    'This is a line of a question.'\n)"),
+            ("python", "said = \\\n    'This is a line of an answer.'"),
+            ("python", '"""::\n\n    This is a line of an example.\n"""'),
+            ("c", "#define area(this, is) a line of a macro\n"),
+            ("c", "/*\n#define area(this, is) a line of a macro\n*/"),
+            ("c", "*out = compute(this, is, a line of code);"),
+            ("c", 'text = "\\n\\\n// This is a line of a text.";'),
+            ("rust", "#[derive(Debug, Clone, Copy, PartialEq)]"),
+            ("rust", "/// ```\n/// This is a line of an example.\n/// ```"),
+            ("go", "//\tThis is a line of an example."),
+            ("javascript", "const text = `\n// This is a line of a text.\n`"),
+            ("csharp", "#region This is a part of it"),
+            ("php", "<?php\n#[Attribute(this, is, a, line)]"),
+            ("shell", "cat <<EOF\n# This is a line of a file.\nEOF"),
+            ("ruby", "text = <<~TEXT\n  # This is a line of a text.\nTEXT"),
             ("markdown", "Words: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"),
         ],
     )
@@ -95,6 +112,12 @@ class TestSentences:
             ("python", '"""A module that says what it is for."""', 1),
             ("go", "x := 1\n// A comment that says what it does.", 2),
             ("c", "/*\n * A comment that says what it does.\n */", 2),
+            ("python", "a = \"\"\"\nb\n\"\"\"\ndef c():\n    r'''It says what it does.'''\n", 5),
+            ("python", "x = [  # )\n    # A comment that says what it holds.\n]", 2),
+            ("rust", "#[test]\n//! A comment that says what it does.", 2),
+            ("php", "<?php\n# A comment that says what it does.", 2),
+            ("shell", "cat <<EOF\ntext\nEOF\n  # A comment that says what it does.", 4),
+            ("ruby", "x = 1\n=begin\nA comment that says what it does.\n=end", 3),
         ],
     )
     def test_prose_is_found_where_it_stands(self, kind: str, text: str, line: int) -> None:
@@ -128,6 +151,10 @@ class TestSentences:
     )
     def test_of_a_page_they_read_as_it_shows_them(self, page: str, text: str) -> None:
         assert said(f"<html>\n{page}\n</html>\n", "html") == [(2, text)]
+
+    def test_documentation_has_no_quotes_and_comments_no_marks(self) -> None:
+        text = 'class Lamp:\n    """It burns at\n    night."""\n\n    # It is lit by hand.\n'
+        assert said(text, "python") == [(2, "It burns at night."), (5, "It is lit by hand.")]
 
     def test_tags_over_several_lines_keep_the_lines(self) -> None:
         page = '<p>Here is a <a\n href="x">link to the</a>\nharbour. <b\n>Lamps</b> are lit there.'
@@ -294,13 +321,69 @@ def test_no_code_of_restructured_text_is_quoted(shelf: Shelf, block: str) -> Non
             assert word not in answer["content"]
 
 
-def test_a_sampled_text_quotes_no_code_of_a_fence_that_began_before(shelf: Shelf) -> None:
-    prose = "Harbour lamps are lit by the keeper at dusk each day. " * 4
-    code = "call the lamp and then the harbour and return what it said here.\n" * 3_000
-    shelf.put("long.md", f"# Lamps\n\n{prose}\n\n```\n{code}```\n\n{prose}\n")
-    answer = shelf.ok("smart_read", file_path="long.md", max_summary_tokens=2_000)
-    assert "Harbour lamps are lit" in answer["content"]
-    assert "call the lamp" not in answer["content"]
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("d.md", "```\n{code}\n```"),
+        ("d.md", "~~~\n{code}\n~~~"),
+        ("d.md", "<pre>\n{code}\n</pre>"),
+        ("d.md", "<!--\n{code}\n-->"),
+        ("d.rst", ".. code-block:: text\n\n   {code}"),
+        ("d.rst", "It is so::\n\n   {code}"),
+        ("d.adoc", "----\n{code}\n----"),
+        ("d.tex", "\\begin{verbatim}\n{code}\n\\end{verbatim}"),
+        ("d.org", "#+begin_src text\n{code}\n#+end_src"),
+        ("d.html", "<script>\n{code}\n</script>"),
+        ("d.html", "<style>\n{code}\n</style>"),
+        ("d.html", "<pre>\n{code}\n</pre>"),
+    ],
+)
+def test_a_sampled_text_quotes_no_block_that_began_before(
+    shelf: Shelf, name: str, block: str
+) -> None:
+    rng = random.Random(1)  # noqa: S311  # made-up text
+    prose = "".join(f"{sentence(rng)}\n\n" for _ in range(900))
+    code = "\n   ".join(["call the lamp and then the keeper and return what it said."] * 3_000)
+    prose = f"<html>{prose}" if name == "d.html" else prose
+    text = f"{prose}{block.replace('{code}', code)}\n\n{prose}"
+    content = summary(shelf, text, name, max_summary_tokens=2_000)["content"]
+    cited = [int(line) for line in re.findall(r"(?m)^L(\d+): The", content)]
+    assert min(cited) < 1_800
+    assert max(cited) > 4_800
+    assert "call" not in content
+
+
+def test_a_title_ends_what_seems_not_to_end(shelf: Shelf) -> None:
+    rng = random.Random(1)  # noqa: S311  # made-up text
+    parts = (f"# Lamps\n\n{sentence(rng)}\n\n- ```\n  lamp\n  ```\n\n" for _ in range(60))
+    content = summary(shelf, "".join(parts), mode="summary")["content"]
+    cited = {int(line) // 8 for line in re.findall(r"(?m)^L(\d+): The", content)}
+    assert {part % 2 for part in cited} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("passage", "parts", "uses"),
+    [
+        ("~~~\nlamp = 1\n~~~", {"code_examples"}, ["implementation"]),
+        ("    lamp = 1", {"code_examples"}, ["implementation"]),
+        ("| lamp | light |\n|---|---|\n| a | 1 |", {"tables_and_figures"}, []),
+        ("Lamps guide ships (Smith et al., 2019) at night.", {"complete_citations"}, ["citation"]),
+        (
+            f"## Dusk\n\n{'It is dark. ' * 350}\n\n## Methods\n\n{'It is dark. ' * 400}\n\n## Dawn",
+            {"detailed_methods"},
+            ["implementation"],
+        ),
+        ("Nothing else is in it.", set[str](), []),
+    ],
+)
+def test_what_a_long_text_holds_is_told_wherever_it_stands(
+    shelf: Shelf, passage: str, parts: set[str], uses: list[str]
+) -> None:
+    prose = [f"Harbour {n} has lamps that the keeper lights at dusk." for n in range(4_000)]
+    prose[2_000:2_000] = ["", passage, ""]
+    answer = summary(shelf, "\n\n".join(prose))
+    assert {name for name, is_out in answer["coverage"]["excluded"].items() if is_out} == parts
+    assert answer["confidence"]["not_recommended_for"] == ["detailed_analysis", *uses]
 
 
 _POWER = (

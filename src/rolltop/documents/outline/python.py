@@ -15,10 +15,11 @@ from rolltop.core.text.lines import TextLines
 from rolltop.documents.outline.patterns import repetition
 from rolltop.documents.outline.sections import Heading
 
-_STRING: Final = r"""(?:\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?
+STRING: Final = r"""(?:\"\"\"(?:[^"\\]++|\\.|"(?!""))*(?:\"\"\")?
     | '''(?:[^'\\]++|\\.|'(?!''))*(?:''')?
     | "(?:[^"\\\n]++|\\.)*"?
     | '(?:[^'\\\n]++|\\.)*'?)"""
+"""A string without its prefix, for verbose expressions."""
 _PLAIN: Final = r"""[^()\[\]{}"'\#\\\n]++"""
 _COMMENT: Final = r"\#[^\n]*+"
 _DECLARATION: Final = r"(?:class|def|async[ \t]++def)[ \t\\]++\w"
@@ -30,14 +31,14 @@ def _brackets(deepest: int) -> str:
     A class or def at the margin is never inside: it ends a bracket that was never closed.
     """
     deeper = (_brackets(deepest - 1),) if deepest else ()
-    inside = repetition(_PLAIN, _STRING, _COMMENT, r"\\", rf"\n(?!{_DECLARATION})", *deeper)
+    inside = repetition(_PLAIN, STRING, _COMMENT, r"\\", rf"\n(?!{_DECLARATION})", *deeper)
     return rf"[(\[{{]{inside}[)\]}}]"
 
 
 # Deeper ones are counted. A bracket that is never closed is looked through once for each level.
 _BRACKETS: Final = _brackets(1)
 _CONTINUED: Final = rf"\\\r?\n(?!{_DECLARATION})[ \t]*+"
-_CODE: Final = repetition(_PLAIN, _STRING, _BRACKETS, _CONTINUED, r"\\")
+_CODE: Final = repetition(_PLAIN, STRING, _BRACKETS, _CONTINUED, r"\\")
 _LINE_END: Final = rf"[ \t\f\r]*+(?:{_COMMENT})?\n"
 _LINES: Final = repetition(
     rf"{_LINE_END}{repetition(_LINE_END)}"
@@ -52,7 +53,7 @@ _TOKEN: Final = re.compile(
           | (?P<at>@)
           | (?=[^\s\#\\]){_CODE}{_LINES})
       | (?P<plain>{_PLAIN}|{_COMMENT})
-      | (?P<skip>(?:{_STRING}|{_BRACKETS}|{_CONTINUED}){_CODE})
+      | (?P<skip>(?:{STRING}|{_BRACKETS}|{_CONTINUED}){_CODE})
       | (?P<open>[(\[{{]) | (?P<close>[)\]}}])""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )

@@ -73,12 +73,17 @@ def headings(text: str, kind: str) -> Iterator[Heading]:
         yield Heading(block.name, block.level, start, max(start, end))
 
 
+def quote_pattern(language: DeclarationPatterns) -> str:
+    """Return a verbose expression for comments, strings and whatever else may hide braces."""
+    return rf"{language.hidden}|{_COMMENT}|{_DOUBLE}|{_SINGLE}"
+
+
 @cache
 def _tokens(language: DeclarationPatterns) -> re.Pattern[str]:
-    hidden, arrow = language.hidden, "|=>" if language.arrows else ""
+    arrow = "|=>" if language.arrows else ""
     return re.compile(
         rf"""^(?P<indent>[ \t]*+)(?:/\*[^*\n]*+\*/[ \t]*+)?(?=[^\s/\#*])
-          | (?P<skip>{hidden}|{_COMMENT}|{_DOUBLE}|{_SINGLE})
+          | (?P<skip>{quote_pattern(language)})
           | (?P<mark>[{{}}();]{arrow})""",
         re.VERBOSE | re.MULTILINE | re.DOTALL,
     )

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from rolltop.core.text.lines import line_starts as starts_of_lines
 from rolltop.toolsets.reader.summary.metadata import DocumentMetadata, TextSpan, read_metadata
 from rolltop.toolsets.reader.summary.prose import (
     DATA_KINDS,
-    MARKDOWN,
     ContentKinds,
+    ProseReader,
     Sentence,
-    extract_sentences,
     truncate_sentence,
+    visible_text,
 )
 from rolltop.toolsets.reader.summary.ranking import SentenceRanking, detect_genre
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 SAMPLE_CHARACTERS: Final = 160_000
 """A longer document is sampled evenly for sentences."""
-_FENCE: Final = re.compile(r"^[ \t>]{0,8}(`{3,}|~{3,})", re.MULTILINE)
 _WINDOWS: Final = 40
 _MAX_SENTENCES: Final = 6_000
 _MAX_KEYWORDS: Final = 8
@@ -75,30 +75,31 @@ def analyze(
     """Read a document for what summaries of it are made from."""
     titles = [section.title for section in sections]
     lines = [section.start_line for section in sections]
+    genre = detect_genre(kind, text[:_GENRE_CHARACTERS].split("\n"), titles)
+    seen = ContentKinds(code=kind in DATA_KINDS or "```" in text, figures="![" in text)
+    opening = list(islice(_first_lines(text), _OPENING_LINES))
+    visible = visible_text(text, kind, seen)
+    if visible is not text:
+        text, line_starts = visible, starts_of_lines(visible + ".")  # the last line may be blank
     offsets = [line_starts[line - 1] for line in lines]
     spans = [
         TextSpan(section.title, section.level, section.start_line, start, end)
         for section, start, end in zip(sections, offsets, [*offsets[1:], len(text)], strict=False)
     ]
-    genre = detect_genre(kind, text[:_GENRE_CHARACTERS].split("\n"), titles)
-    seen = ContentKinds(code=kind in DATA_KINDS or "```" in text, figures="![" in text)
-    found = (
-        sentence
-        for line, window in _sample(text, offsets, has_fences=kind in MARKDOWN)
-        for sentence in extract_sentences(
-            window,
-            kind,
-            seen,
-            first_line=line,
-            headings=frozenset(lines),
-            by_line=genre in {"log", "transcript"},
-        )
-    )
-    sentences = list(islice(found, _MAX_SENTENCES))
+    reader = ProseReader(kind, seen, frozenset(lines), by_line=genre in {"log", "transcript"})
+    sentences: list[Sentence] = []
+    cites = any(map(_REFERENCES.match, titles))
+    for line, part, is_sample in _parts(text, offsets):
+        if is_sample:
+            sentences += reader.sentences(part, line)
+        elif prose := reader.skip(part, line):
+            cites = cites or (genre != "source" and _CITATION.search(prose) is not None)
+    del sentences[_MAX_SENTENCES:]
     ranking = SentenceRanking(sentences, genre, titles, lines)
     citing = {s.line for s in sentences if genre != "source" and _CITATION.search(s.text)}
     on_methods = {at for at, title in enumerate(titles) if _METHODS.search(title)}
     methods = {s.line for s in sentences if bisect_right(lines, s.line) - 1 in on_methods}
+    is_sampled = len(text) > SAMPLE_CHARACTERS
     return Material(
         sections=sections,
         costs=costs,
@@ -106,48 +107,43 @@ def analyze(
         terms=ranking.key_terms(_MAX_KEYWORDS),
         ranking=ranking,
         has_sentences=bool(sentences),
-        opening=list(islice(_first_lines(text), _OPENING_LINES)),
+        opening=opening,
         seen=seen,
-        citing=frozenset(citing | {0} if any(map(_REFERENCES.match, titles)) else citing),
-        methods=frozenset(methods),
-        sampled=len(text) > SAMPLE_CHARACTERS,
+        citing=frozenset(citing | {0} if cites else citing),
+        methods=frozenset(methods | {0} if is_sampled and on_methods else methods),
+        sampled=is_sampled,
     )
 
 
-def _sample(
-    text: str, section_offsets: Sequence[int], *, has_fences: bool
-) -> Iterator[tuple[int, str]]:
-    """Yield line and text of even windows, each from the next section on, else the next line.
+def _parts(text: str, section_offsets: Sequence[int]) -> Iterator[tuple[int, str, bool]]:
+    """Yield the first line and the text of each part in order, and whether it is sampled."""
+    line, at = 1, 0
+    for start, end in _windows(text, section_offsets):
+        for stop, is_sampled in ((start, False), (end, True)):
+            if at < stop:
+                part = text[at:stop]
+                yield line, part, is_sampled
+                line += part.count("\n")
+                at = stop
 
-    A window that begins inside a code fence gets the fence's opening line in front.
+
+def _windows(text: str, section_offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of what is sampled, even windows of a long text; at last its end twice.
+
+    Each begins with the next section, else the next line.
     """
     if len(text) <= SAMPLE_CHARACTERS:
-        yield 1, text
+        yield 0, len(text)
         return
     step, width = len(text) // _WINDOWS, SAMPLE_CHARACTERS // _WINDOWS
-    line, counted_to, last = 1, 0, -1
-    fences = _FENCE.finditer(text) if has_fences else iter(())
-    fence, opened = next(fences, None), ""
     for place in range(0, step * _WINDOWS, step):
         at = bisect_left(section_offsets, place)
         if at < len(section_offsets) and section_offsets[at] < place + step:
             start = section_offsets[at]
         else:
             start = text.find("\n", place, place + step) + 1 or place if place else 0
-        if start == last:
-            continue
-        line += text.count("\n", counted_to, start)
-        counted_to = last = start
-        while fence is not None and fence.start() < start:
-            if not opened:
-                opened = fence[1]
-            elif fence[1].startswith(opened):
-                opened = ""
-            fence = next(fences, None)
-        window = text[start : start + width]
-        end = window.rfind("\n")
-        window = window[:end] if end > 0 else window
-        yield (line - 1, f"{opened}\n{window}") if opened else (line, window)
+        yield start, text.rfind("\n", start, start + width) + 1 or start + width
+    yield len(text), len(text)
 
 
 def _first_lines(text: str) -> Iterator[Sentence]:

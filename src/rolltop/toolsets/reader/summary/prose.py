@@ -7,14 +7,18 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import cache
+from itertools import accumulate, count
 from string import ascii_letters
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
+
+from rolltop.toolsets.reader.summary.comments import comment_text
 
 DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini"})
 _PROGRAMS: Final = "python javascript java c go rust ruby php csharp shell kotlin swift"
 SOURCE_KINDS: Final = frozenset(_PROGRAMS.split())
-MARKDOWN: Final = frozenset({"markdown", "notebook"})
+_MARKDOWN: Final = frozenset({"markdown", "notebook"})
+_COMMENT_FORMATS: Final = dict.fromkeys(SOURCE_KINDS, "markdown") | {"python": "restructuredtext"}
 
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _HTML_CODE: Final = re.compile(r"<(pre|script|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
@@ -39,11 +43,8 @@ _TEX_ENVIRONMENTS: Final = (
 _TEX_PROSE: Final = frozenset(_TEX_ENVIRONMENTS.split())
 
 _TAG: Final = re.compile(r"<[^<>]*>")
-_MAX_OPEN_ELEMENTS: Final = 20
 # Of ASCII alone: a long s (U+017F) matches `s` in any case, and begins no script.
-_INVISIBLE: Final = re.compile(
-    r"(?ais)<!--.*?-->|<(script|style|template|pre|table|svg|nav)\b.*?</\1\s*>"
-)
+_HIDDEN: Final = re.compile(r"(?ai)<(?:!--|(script|style|template|textarea|pre|table|svg|nav)\b)")
 # Elements inside words. `sup` is none of them: the number of a note, or a power, is not the word's.
 _INLINE: Final = re.compile(
     r"(?i)</?(?:a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|label|mark|"
@@ -53,7 +54,6 @@ _BLANKS: Final = re.compile(r"[ \t]{2,}")
 # Python reads no number of so many digits.
 _ENDLESS_REFERENCE: Final = re.compile(r"&#[0-9]{1000,};?")
 _LINE_FEED: Final = re.compile(r"&(?:#0*10(?!\d)|#[xX]0*[aA](?![0-9A-Fa-f])|NewLine(?=;));?")
-_COMMENT: Final = re.compile(r"(?:#+!?|//+!?|/\*+|\*+/?|--+|;+|%+|\"{3}|'{3})[ \t]?")
 
 MAX_SENTENCE_LENGTH: Final = 600
 """A longer sentence is cut at a word."""
@@ -100,6 +100,11 @@ class _Paragraph(NamedTuple):
     line: int
     starts: tuple[int, ...]
 
+    @classmethod
+    def join(cls, parts: list[str], line: int) -> Self:
+        starts = accumulate((len(part) + 1 for part in parts[:-1]), initial=0)
+        return cls(" ".join(parts), line, tuple(starts))
+
     def sentences(self) -> Iterator[Sentence]:
         start = 0
         for end in _sentence_ends(self.text):
@@ -118,18 +123,13 @@ def extract_sentences(
     first_line: int = 1,
     headings: Collection[int] = (),
     ends: re.Pattern[str] | None = None,
-    by_line: bool = False,
 ) -> Iterator[Sentence]:
     """Yield the sentences of a part of a document that starts at `first_line`.
 
-    `headings` are lines of titles; a paragraph that `ends` matches ends the part; `by_line` makes
-    each line a paragraph, as in logs and transcripts.
+    `headings` are lines of titles; a paragraph that `ends` matches ends the part.
     """
-    if kind in DATA_KINDS:
-        return
-    scanner = _LineScanner(kind, seen, headings)
-    lines = _visible_text(text, kind, seen).split("\n")
-    for paragraph in _paragraphs(scanner, lines, first_line, by_line=by_line):
+    reader = ProseReader(kind, seen, headings)
+    for paragraph in reader.paragraphs(visible_text(text, kind, seen), first_line):
         if ends is not None and ends.match(paragraph.text):
             return
         yield from paragraph.sentences()
@@ -141,7 +141,8 @@ def blank_code(text: str, kind: str) -> str:
     Front matter, titles and the format's own commands stay.
     """
     scanner = _LineScanner(kind, ContentKinds())
-    lines = _visible_text(text, kind, scanner.seen).split("\n")
+    visible = visible_text(text, kind, scanner.seen)
+    lines = _without_marks(visible, kind, scanner.seen).split("\n")
     for at, line in enumerate(lines):
         scanner.scan(at + 1, line)
         if scanner.is_code:
@@ -149,22 +150,55 @@ def blank_code(text: str, kind: str) -> str:
     return "\n".join(lines)
 
 
-def _paragraphs(
-    scanner: _LineScanner, lines: list[str], first_line: int, *, by_line: bool
-) -> Iterator[_Paragraph]:
-    parts: list[str] = []
-    first = 0
-    for number, line in enumerate([*lines, ""], first_line):
-        content = scanner.scan(number, line)
-        item = _LIST_ITEM.match(content)
-        if parts and (item or by_line or not content):
-            starts = accumulate((len(part) + 1 for part in parts[:-1]), initial=0)
-            yield _Paragraph(" ".join(parts), first, tuple(starts))
-            parts = []
-        content = content[item.end() :] if item else content
-        if content:
-            first = first if parts else number
-            parts.append(content)
+class ProseReader:
+    """Reads a document's visible text part by part, from its first on.
+
+    What a part begins inside of, it knows by the parts before it.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        seen: ContentKinds,
+        headings: Collection[int] = (),
+        *,
+        by_line: bool = False,
+    ) -> None:
+        """Take lines of titles; `by_line` makes each line a paragraph, as in logs."""
+        self._kind: Final = kind
+        self._seen: Final = seen
+        self._by_line: Final = by_line
+        self._scanner: Final = _LineScanner(_COMMENT_FORMATS.get(kind, kind), seen, headings)
+
+    def sentences(self, part: str, first_line: int) -> Iterator[Sentence]:
+        """Yield the sentences of the next part; it must be read to its end."""
+        for paragraph in self.paragraphs(part, first_line):
+            yield from paragraph.sentences()
+
+    def paragraphs(self, part: str, first_line: int) -> Iterator[_Paragraph]:
+        """Yield the paragraphs of the next part; it must be read to its end."""
+        parts: list[str] = []
+        first = 0
+        for number, content in enumerate(self._contents(part, first_line), first_line):
+            item = _LIST_ITEM.match(content)
+            if parts and (item or self._by_line or not content):
+                yield _Paragraph.join(parts, first)
+                parts = []
+            if content := content[item.end() :] if item else content:
+                first = first if parts else number
+                parts.append(content)
+        if parts:
+            yield _Paragraph.join(parts, first)
+
+    def skip(self, part: str, first_line: int) -> str:
+        """Return the prose of the next part, of which no sentences are wanted."""
+        if self._scanner.is_plain(part):
+            return part
+        return "\n".join(self._contents(part, first_line))
+
+    def _contents(self, part: str, first_line: int) -> Iterator[str]:
+        text = _without_marks(part, self._kind, self._seen)
+        yield from map(self._scanner.scan, count(first_line), text.removesuffix("\n").split("\n"))
 
 
 class _LineScanner:
@@ -176,6 +210,7 @@ class _LineScanner:
         """Whether the last line was code or a comment."""
         self._kind: Final = kind
         self._headings: Final = headings
+        self._has_titles: Final = kind != "text"  # its parts may begin anywhere
         self._ends_block: Callable[[str], bool] | None = None
         self._is_code_block = True
         self._in_paragraph = False
@@ -185,10 +220,18 @@ class _LineScanner:
         self._literal_indent = -1
         """In reStructuredText, what is indented deeper than this is code."""
 
+    def is_plain(self, text: str) -> bool:
+        """Whether lines are prose all through, as far as that is told at a glance."""
+        if self._ends_block is not None or self._kind in {*_RST_LIKE, "html"}:
+            return False
+        return not any(mark in text for mark in ("```", "~~~", "<", "|", "![", "\n    ", "\n\t"))
+
     def scan(self, number: int, line: str) -> str:
         """Return the prose of a line, "" if it has none."""
         stripped = line.strip()
         content = ""
+        if self._has_titles and number in self._headings:
+            self._ends_block, self._literal_indent = None, -1  # a title is in no block
         self.is_code = self._ends_block is not None and self._is_code_block
         if self._ends_block is not None:
             if self._ends_block(stripped):
@@ -248,12 +291,12 @@ class _LineScanner:
                 self._skip_until(lambda text: "-->" in text)
             return True
         fence = _FENCE.match(stripped)
-        if fence and (stripped[0] == "`" or self._kind in MARKDOWN):  # elsewhere ~~~ underlines
+        if fence and (stripped[0] == "`" or self._kind in _MARKDOWN):  # elsewhere ~~~ underlines
             mark = fence.group(1)
             self.seen.code = True
             self._skip_until(lambda text: _closes_fence(text, mark))
             return True
-        element = _HTML_CODE.match(stripped) if self._kind in MARKDOWN else None
+        element = _HTML_CODE.match(stripped) if self._kind in _MARKDOWN else None
         if element:
             self.seen.code = True
             end = f"</{element.group(1)}".lower()
@@ -279,6 +322,9 @@ class _LineScanner:
             self._literal_indent = self._indent + _DIRECTIVE_INDENT if is_open else -1
             self._is_code_block = True
         elif _DIRECTIVE.match(stripped):
+            self.seen.code |= stripped.startswith((".. code", ".. sourcecode::"))
+            self.seen.tables |= "table::" in stripped
+            self.seen.figures |= stripped.startswith((".. image::", ".. figure::"))
             self._literal_indent = self._indent
             self._is_code_block = not stripped.startswith(".. meta::")
         elif self._is_session(stripped):  # of Python's, up to a blank line
@@ -374,64 +420,57 @@ def _closes_fence(stripped: str, fence: str) -> bool:
     return inner.startswith(fence) and not inner.strip(fence[0])
 
 
-def _visible_text(text: str, kind: str, seen: ContentKinds) -> str:
-    """Return the text without HTML's tags, a program's code or Org's comments, line by line."""
+def visible_text(text: str, kind: str, seen: ContentKinds) -> str:
+    """Return a whole text line by line, without hidden elements of a page, code and data."""
+    if kind in DATA_KINDS:
+        return "\n" * text.count("\n")
     if kind == "html":
-        return _visible_html(text, seen)
-    if kind == "org":
-        return _ORG_COMMENT.sub("", text)
+        return _without_hidden_elements(text, seen)
     if kind in SOURCE_KINDS:
         seen.code = True
-        return _comment_text(text)
+        return comment_text(text, kind)
     return text
 
 
-def _visible_html(text: str, seen: ContentKinds) -> str:
-    def blank(found: re.Match[str]) -> str:
-        name = (found.group(1) or "").lower() if found.re is _INVISIBLE else ""
+def _without_hidden_elements(text: str, seen: ContentKinds) -> str:
+    parts: list[str] = []
+    endless: set[str] = set()
+    """Names of elements that end nowhere in the rest of the text."""
+    at = start = 0
+    while (opening := _HIDDEN.search(text, at)) is not None:
+        at, name = opening.end(), (opening[1] or "").lower()
+        end = None if name in endless else _end_of_element(name).search(text, at)
+        if end is None:
+            endless.add(name)
+            continue
         seen.tables |= name == "table"
         seen.code |= name == "pre"
-        return "\n" * found.group().count("\n") or " "
+        at = end.end()
+        newlines = text.count("\n", opening.start(), at)
+        parts += [text[start : opening.start()], "\n" * newlines or " "]
+        start = at
+    return "".join([*parts, text[start:]])
 
-    lowered = text.lower()
-    seen.figures |= "<img" in lowered
-    if ("</" in text or "<!--" in text) and _has_few_open_elements(lowered):
-        text = _INVISIBLE.sub(blank, text)
-    text = _ENDLESS_REFERENCE.sub("\ufffd", _TAG.sub(blank, _INLINE.sub("", text)))
-    text = _LINE_FEED.sub(" ", text)  # lines stay as they are
+
+@cache
+def _end_of_element(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?ai)</{name}\s*>" if name else "-->")
+
+
+def _without_marks(text: str, kind: str, seen: ContentKinds) -> str:
+    """Return a part of a text without HTML's tags or Org's comments, line by line."""
+    if kind == "org":
+        return _ORG_COMMENT.sub("", text)
+    if kind != "html":
+        return text
+    seen.figures |= "<img" in text.lower()
+    text = _TAG.sub(_blank, _INLINE.sub("", text))
+    text = _LINE_FEED.sub(" ", _ENDLESS_REFERENCE.sub("\ufffd", text))  # lines stay as they are
     return _BLANKS.sub(" ", html.unescape(text))
 
 
-def _has_few_open_elements(lowered: str) -> bool:
-    """Whether few elements never end: for each, `_INVISIBLE` searches the rest of the text."""
-    names = ("script", "style", "template", "pre", "table", "svg", "nav")
-    marks = [("<!--", "-->"), *((f"<{name}", rf"</{name}\s*>") for name in names)]
-    for begin, end in marks:
-        last = max((found.end() for found in re.finditer(end, lowered)), default=0)
-        if lowered.count(begin, last) > _MAX_OPEN_ELEMENTS:
-            return False
-    return True
-
-
-def _comment_text(text: str) -> str:
-    """Return a program's comments and documentation, each on its own line."""
-    lines: list[str] = []
-    quote = ""
-    for line in text.split("\n"):
-        stripped = line.strip()
-        bare = stripped.lstrip("rRbBuUfF")
-        opened = next((q for q in ('"""', "'''") if bare.startswith(q)), "")
-        if quote:
-            inside = stripped.removesuffix(quote)
-            lines.append("" if inside.startswith((">>>", "...")) else inside)
-            quote = "" if quote in stripped else quote
-        elif opened:
-            lines.append(bare.replace(opened, ""))
-            quote = opened if stripped.count(opened) == 1 else ""
-        else:
-            marked = _COMMENT.match(stripped)
-            lines.append(stripped[marked.end() :].removesuffix("*/") if marked else "")
-    return "\n".join(lines)
+def _blank(found: re.Match[str]) -> str:
+    return "\n" * found.group().count("\n") or " "
 
 
 def truncate_sentence(text: str) -> str:

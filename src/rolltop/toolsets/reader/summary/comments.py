@@ -1,0 +1,99 @@
+"""The comments and documentation of a program, by the tokens that its outline is found with."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from rolltop.core.lazy_imports import lazy
+
+if TYPE_CHECKING:
+    from rolltop.documents.outline import python, source
+else:
+    python = lazy("rolltop.documents.outline.python")  # their expressions take long
+    source = lazy("rolltop.documents.outline.source")
+
+_LINE: Final = r"(?<!\S)\#[^\n]*+"
+_HERE_DOCUMENT: Final = (
+    r"(?<![<\w])<<[-~]?[ ]?[\"'\\]?(?P<d>[A-Z_]\w*+)[^\n]*+(?>.*?^[ \t]*+(?P=d)\b|.*)"
+)
+_SCRIPTS: Final = {
+    "ruby": rf"{_LINE}|^=begin\b(?>.*?^=end\b|.*)|^__END__\n.*|{_HERE_DOCUMENT}",
+    "shell": rf"{_LINE}|{_HERE_DOCUMENT}",
+}
+_WITH_HASH: Final = frozenset({"python", "php", *_SCRIPTS})
+"""In the others a hash begins a directive."""
+_QUOTES: Final = ('"', "'")
+_PREFIXES: Final = "rRuUbBfFtT"
+_MARK: Final = re.compile(r"[ \t]*(?:/{2,}[!<]*[ ]?|(?:/?\*+[!<]*|#+[!:]*|=begin\b)[ \t]*)")
+
+
+def comment_text(text: str, kind: str) -> str:
+    """Return a program's comments and documentation on the lines where they stand.
+
+    Those of Python keep their indentation. A comment behind code is left out.
+    """
+    parts: list[str] = []
+    depth = end = 0
+    for token in _tokens(kind).finditer(text):
+        if token.lastgroup == "bracket":
+            depth = max(0, depth + (1 if token.group() in "([{" else -1))
+        elif token.lastgroup == "declaration":
+            depth = 0  # ends a bracket that was never closed
+        else:
+            before = text[end : token.start()]
+            end = token.end()
+            is_first = not parts or "\n" in before
+            parts.append("\n" * before.count("\n"))
+            prose = _prose(token.group(), before, kind, depth) if is_first else None
+            parts.append("\n" * token.group().count("\n") if prose is None else prose)
+    parts.append("\n" * text.count("\n", end))
+    return "".join(parts)
+
+
+def _prose(token: str, before: str, kind: str, depth: int) -> str | None:
+    """Return the text of a comment or of Python's documentation; None if a token is neither.
+
+    `before` is the code before it, from its line or an earlier one on.
+    """
+    is_string = kind == "python" and token[0] in _QUOTES
+    code = before.rstrip(" \t\f" + _PREFIXES * is_string)
+    if code and code[-1] != "\n":
+        return None
+    indent = before[len(code) :].rstrip(_PREFIXES)
+    if is_string:
+        is_statement = not depth and not code.endswith(("\\\n", "\\\r\n"))
+        return indent + _unquote(token) if is_statement else None
+    if not token.startswith(("//", "/*", *("#", "=begin") * (kind in _WITH_HASH))):
+        return None
+    lines = (_without_mark(line, kind) for line in token.split("\n"))
+    return "\n".join(indent + line if kind == "python" else line for line in lines)
+
+
+@cache
+def _tokens(kind: str) -> re.Pattern[str]:
+    """Return a pattern of what is a comment or may hide one."""
+    if kind == "python":
+        tokens = (
+            rf"\#[^\n]*+|{python.STRING}|(?P<bracket>[()\[\]{{}}])"
+            r"|^(?P<declaration>class|def|async)\b"
+        )
+    else:
+        tokens = _SCRIPTS.get(kind) or source.quote_pattern(source.LANGUAGES[kind])
+    return re.compile(tokens, re.VERBOSE | re.MULTILINE | re.DOTALL)
+
+
+def _without_mark(line: str, kind: str) -> str:
+    """Return a comment's line without its mark; titles and directives in it are blank."""
+    line = line.rstrip().removesuffix("*/")
+    if kind not in _WITH_HASH and line.lstrip("/*! \t").startswith("#"):
+        return ""
+    marked = _MARK.match(line)
+    return line[marked.end() :] if marked else line.lstrip()
+
+
+def _unquote(string: str) -> str:
+    """Return what is between a string's quotes."""
+    quote = string[:3] if string[:3] in {'"""', "'''"} else string[0]
+    return string[len(quote) :].removesuffix(quote)
