@@ -531,3 +531,63 @@ def test_of_many_documents_those_that_are_about_the_query_are_read(shelf: Shelf)
     answer = shelf.ok("read_plan", file_paths=["many"], query="harbour", budget_tokens=300)
     assert answer["unread_files"] == 11
     assert answer["sections"][0]["title"] == "Opening hours"
+
+
+HEADERS = """import net
+
+export function openConnection(host) {
+  return net.connect(host);
+}
+
+export function parseHTTPHeader(raw) {
+  return raw.split(":");
+}
+"""
+PETS = f"""# Catalogues
+
+A catalogue has a category, and each category a category.
+
+# Pets
+
+There is a cat. {FILLER}
+"""
+NETWORK = f"""# Investing
+
+A portfolio has portions; a portable portfolio has more portions.
+
+# Network
+
+It is port 8080. {FILLER}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "query", "title"),
+    [
+        ("app.js", HEADERS, "header", "parseHTTPHeader"),
+        ("app.js", HEADERS, "parse_http_header", "parseHTTPHeader"),
+        ("app.py", "def load(): pass\n\n\ndef user_name(): pass\n", "username", "user_name"),
+        ("cv.md", f"# Birds\n\n{FILLER}\n\n# Résumé tips\n\nShort.\n", "resume", "Résumé tips"),
+        ("cv.md", f"# Birds\n\n{FILLER}\n\n# Travel\n\nOff to Zürich.\n", "zurich", "Travel"),
+        ("pets.md", PETS, "cat", "Pets"),
+        ("network.md", NETWORK, "which port", "Network"),
+    ],
+)  # fmt: skip
+def test_words_are_those_of_the_searches(
+    shelf: Shelf, name: str, text: str, query: str, title: str
+) -> None:
+    for number in range(55):
+        shelf.put(f"many/{number:02}.md", f"# Catalogue {number}\n\nA portable category.\n")
+    shelf.put(f"many/{name}", text)
+    for paths in ([f"many/{name}"], ["many"]):
+        answer = shelf.ok("read_plan", file_paths=paths, query=query, budget_tokens=400)
+        assert answer["sections"][0]["title"] == title
+
+
+@pytest.mark.parametrize("paths", [["many/zz.md"], ["many"]])
+def test_where_no_word_is_found_words_that_begin_so_are(shelf: Shelf, paths: list[str]) -> None:
+    for number in range(55):
+        shelf.put(f"many/{number:02}.md", f"# Page {number}\n\n{FILLER}\n")
+    shelf.put("many/zz.md", f"# Other\n\n{FILLER}\n\n# Rules\n\nConfiguration is easy.\n")
+    answer = shelf.ok("read_plan", file_paths=paths, query="config", budget_tokens=300)
+    assert answer["sections"][0]["title"] == "Rules"

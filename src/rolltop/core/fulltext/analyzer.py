@@ -44,6 +44,8 @@ MAX_BLOCK_LENGTH: Final = 1 << 16
 
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_DIACRITICS: Final = re.compile("[\u0300-\u036f]+")
+_NON_ASCII: Final = re.compile("[^\x00-\x7f]+")
 _SEPARATOR: Final = re.compile("[^0-9A-Za-z_\x80-\U0010ffff]")
 _MAX_CACHED_NAMES: Final = 1 << 14  # split names remembered: more make no difference that shows
 _MAX_CACHED_LENGTH: Final = 200  # code points; a longer name is data, and comes once
@@ -95,11 +97,11 @@ def tokenize(text: str) -> list[str]:
 def tokenize_joined(text: str) -> str:
     """Return the text's words with a space between two: what `words` returns, in one string."""
     if len(text) > MAX_BLOCK_LENGTH:
-        return " ".join(filter(None, map(tokenize_joined, _blocks(text))))
+        return " ".join(filter(None, map(tokenize_joined, blocks(text))))
     return " ".join(filter(None, map(_splits.__getitem__, split_names(text))))
 
 
-def _blocks(text: str) -> Iterator[str]:
+def blocks(text: str) -> Iterator[str]:
     """Yield a text in blocks, cut between two names unless one is longer than counts."""
     start = 0
     while start < len(text):
@@ -124,6 +126,18 @@ def split_names(text: str) -> list[str]:
         pattern = _ASCII_NAME if is_ascii else _name_pattern()
         found += pattern.findall("\n".join(lines))
     return found
+
+
+def find_names(text: str) -> Iterator[re.Match[str]]:
+    """Yield the names of a text as `split_names` lists them, with their offsets."""
+    return (_ASCII_NAME if text.isascii() else _name_pattern()).finditer(text)
+
+
+def fold(text: str) -> str:
+    """Return a text in the letters of its words: without Latin diacritics or capitals."""
+    if not text.isascii():
+        text = _NON_ASCII.sub(lambda found: _without_diacritics(found[0]), text)
+    return text.casefold()
 
 
 def tokenize_lines(text: str) -> str:
@@ -232,8 +246,7 @@ def _parts(name: str) -> list[str]:
 
 def _without_diacritics(name: str) -> str:
     decomposed = unicodedata.normalize("NFKD", name).translate(_STROKE_LETTERS)
-    kept = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
-    return unicodedata.normalize("NFC", kept)
+    return unicodedata.normalize("NFC", _DIACRITICS.sub("", decomposed))
 
 
 @lru_cache(1)

@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from math import log1p
 from typing import TYPE_CHECKING, Final, NamedTuple
-from unicodedata import normalize
 
 from rolltop.core import token_counter
 from rolltop.core.fulltext.bm25 import K1
@@ -15,7 +14,6 @@ from rolltop.core.fulltext.bm25 import K1
 if TYPE_CHECKING:
     from rolltop.documents.outline import Section
     from rolltop.toolsets.reader.document_cache import OpenDocument
-    from rolltop.toolsets.reader.query_terms import FoundTerm
 
 _MAX_LENGTH: Final = 500
 """Characters in which matches count as standing together."""
@@ -41,13 +39,13 @@ class Passage(NamedTuple):
     end: int
 
 
-def rising_passages(hits: Mapping[str, FoundTerm], start: int, end: int) -> list[Passage]:
+def rising_passages(hits: Mapping[str, Sequence[int]], start: int, end: int) -> list[Passage]:
     """List the passages between two offsets that score higher than all before; the best is last.
 
     Different terms count more than one term repeated, and rare ones more than frequent ones.
     """
     offsets = {
-        term: found.offsets[bisect_left(found.offsets, start) : bisect_left(found.offsets, end)]
+        term: found[bisect_left(found, start) : bisect_left(found, end)]
         for term, found in hits.items()
     }
     total = sum(map(len, offsets.values()))
@@ -65,7 +63,7 @@ def rising_passages(hits: Mapping[str, FoundTerm], start: int, end: int) -> list
             counts[gone] -= 1
             first += 1
         if score > rising[-1].score + _MIN_RISE:
-            rising.append(Passage(score, matches[first][0], at + len(hits[term].form)))
+            rising.append(Passage(score, matches[first][0], at + len(term)))
     return rising
 
 
@@ -77,23 +75,19 @@ def _gain(count: int) -> float:
 def find_window(
     document: OpenDocument,
     section: Section,
-    composed: tuple[str, int],
     rising: Sequence[Passage],
     room: int,
 ) -> tuple[int, int]:
     """Choose the part of a section to give within `room` tokens: from one offset to another.
 
     That is its beginning, if it holds a passage that is nearly the best of those that rise.
-    `composed` is the text that they were found in, and where the section starts there.
     """
     text, (start, end) = document.text, document.offsets(section)
     last = _fitting_end(text, start, end, room)
-    reached = composed[1] + len(normalize("NFC", text[start:last]))
     enough = rising[-1].score * _BEGINNING_SHARE
-    if any(passage.end <= reached and passage.score >= enough for passage in rising):
+    if any(passage.end <= last and passage.score >= enough for passage in rising):
         return start, last
-    at = _original_offset(document, section, composed, rising[-1].start)
-    first = _lead_in(document, start, at, room)
+    first = _lead_in(document, start, rising[-1].start, room)
     last = _fitting_end(text, first, end, room)
     if last == end:
         lines = range(
@@ -133,19 +127,3 @@ def _lead_in(document: OpenDocument, start: int, at: int, room: int) -> int:
     near = max(start, at - most)
     space = _SPACE.search(text, near, at)
     return space.end() if space else near
-
-
-def _original_offset(
-    document: OpenDocument, section: Section, composed: tuple[str, int], at: int
-) -> int:
-    """Return where a document's text has what its text in NFC has at an offset."""
-    text, start = composed
-    if text is document.text:
-        return at
-    line = section.start_line - 1 + text.count("\n", start, at)
-    column = at - max(start, text.rfind("\n", start, at) + 1)
-    first, *following = document.starts[line : line + 2]
-    original = document.text[first : following[0] if following else None]
-    return first + bisect_left(
-        range(len(original)), column, key=lambda count: len(normalize("NFC", original[:count]))
-    )

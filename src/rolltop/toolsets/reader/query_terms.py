@@ -1,79 +1,81 @@
-"""The terms of a query, and where the words of a text begin with them."""
+"""The terms of a query, and where a text has words that are one of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import groupby
-from typing import Final, NamedTuple
-from unicodedata import normalize
+from collections import defaultdict
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final
 
-from rolltop.core.fulltext.analyzer import uses_pairs
-from rolltop.core.fulltext.bm25 import is_function_word
-from rolltop.core.fulltext.stemmer import stem
+from rolltop.core.fulltext.analyzer import blocks, find_names, fold, tokenize, uses_pairs
+from rolltop.core.fulltext.bm25 import is_prefix_term, query_terms
 
-_WORD: Final = re.compile(r"\w+")
-_MIN_WORD_LENGTH: Final = 3
-_MAX_TERMS: Final = 32
 MAX_HITS: Final = 200_000
-"""Of one term in a document; further ones are not found."""
+"""Of one term in a document; hardly any further ones are found."""
+_MAX_CACHED_NAMES: Final = 1 << 14
+_MIN_STEMMED: Final = 3
 
 
-def query_terms(query: str) -> list[str]:
-    """Return the distinct terms of a query: no function words if there are others, no plural s.
+class TermFinder:
+    """Finds the terms of a query in texts, by the words that the analyzer makes of their names."""
 
-    Of scripts written without spaces the terms are pairs of characters.
-    """
-    words = [
-        word
-        for in_pairs, run in groupby(fold(normalize("NFC", query)), uses_pairs)
-        for word in (_pairs("".join(run)) if in_pairs else _WORD.findall("".join(run)))
-    ]
-    content = [word for word in words if not is_function_word(word)] or words
-    stems = (w[:-1] if len(w) > _MIN_WORD_LENGTH and w.endswith("s") else w for w in content)
-    return list(dict.fromkeys(stems))[:_MAX_TERMS]
+    def __init__(self, query: str, *, by_prefix: bool = False) -> None:
+        """Take the query's terms; `by_prefix`: a word that begins with one counts as it."""
+        self.terms: Final = query_terms(query)
+        self._prefixes: Final = [t for t in self.terms if by_prefix or is_prefix_term(t)]
+        self._literals: Final = [_literal(term) for term in self.terms]
+        self.find_in_name: Final = lru_cache(_MAX_CACHED_NAMES)(self._find_in_name)
 
+    def find(self, text: str) -> dict[str, list[int]]:
+        """Find the offsets of each term that a text has; of most words those of their names."""
+        found = defaultdict[str, list[int]](list)
+        start = 0
+        for block in blocks(text) if self.terms else ():
+            letters = _fold_name(block)
+            literals = [literal for literal in self._literals if literal in letters]
+            folded = letters.split("\n") if literals else []
+            having = {n for one in literals for n, line in enumerate(folded) if one in line}
+            if having:
+                lines = block.split("\n")
+                starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+                for number in sorted(having):
+                    self._find_in_line(lines[number], starts[number], found)
+            start += len(block)
+        return found
 
-def base_form(term: str) -> str:
-    """Return how words begin that differ from a term by their endings alone."""
-    found = stem(term)
-    if len(found) < _MIN_WORD_LENGTH:
-        return term
-    return f"{found[:-1]}y" if found.endswith("i") else found
+    def find_in_title(self, title: str) -> set[str]:
+        """Select the terms that a title has."""
+        return {t for name in find_names(title) for t, _ in self.find_in_name(name.group())}
 
+    def _find_in_line(self, line: str, start: int, found: dict[str, list[int]]) -> None:
+        for match in find_names(line):
+            for term, offset in self.find_in_name(match.group()):
+                if len(found[term]) < MAX_HITS:
+                    found[term].append(start + match.start() + offset)
 
-def _pairs(run: str) -> list[str]:
-    return [run[at : at + 2] for at in range(max(1, len(run) - 1))]
-
-
-def fold(text: str) -> str:
-    """Return a text of the same length in which letters that differ by case alone are the same."""
-    return text.replace("İ", "I").lower().replace("\u03c2", "\u03c3")  # sigmas
-
-
-class FoundTerm(NamedTuple):
-    """The form in which a document has a term, and the offsets at which it does."""
-
-    form: str
-    offsets: Sequence[int]
-
-
-def word_starts(lowered: str, term: str) -> list[int]:
-    """List the offsets at which a word starts with the term, or a pair of characters occurs.
-
-    A word also starts behind a character of a script written without spaces.
-    """
-    found: list[int] = []
-    anywhere = uses_pairs(term)
-    at = lowered.find(term)
-    while at >= 0 and len(found) < MAX_HITS:
-        before = lowered[at - 1 : at]
-        if anywhere or not before.isalnum() or uses_pairs(before):
-            found.append(at)
-        at = lowered.find(term, at + len(term))
-    return found
+    def _find_in_name(self, name: str) -> list[tuple[str, int]]:
+        """Find the terms that a name has, with their offsets in it; that of most words is 0."""
+        letters = _fold_name(name)
+        if not any(literal in letters for literal in self._literals):
+            return []
+        words = set(tokenize(name))
+        found = words.intersection(self.terms)
+        found |= {t for t in self._prefixes for word in words if word.startswith(t)}
+        return [(term, at) for term in found for at in _offsets_in_name(name, term)]
 
 
-def is_in_title(term: str, title: str) -> bool:
-    """Whether a word of a title starts with the term."""
-    return term in title and bool(word_starts(title, term))
+def _fold_name(text: str) -> str:
+    """Return a text as a word has its letters: a name that is one word may have `_` between."""
+    return fold(text.replace("_", ""))
+
+
+def _literal(term: str) -> str:
+    """Return letters that every name with a term has: stemming changes the last one at most."""
+    return term[:-1] if term.isascii() and len(term) >= _MIN_STEMMED else term
+
+
+def _offsets_in_name(name: str, term: str) -> list[int]:
+    """List the offsets of a pair of characters in a name, which may be a whole sentence."""
+    pattern = re.escape(term) if uses_pairs(term) else "^"
+    return [match.start() for match in re.finditer(pattern, name)] or [0]

@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, islice, pairwise
+from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
-from unicodedata import is_normalized, normalize
 
 from rolltop.core import pagination, token_counter
 from rolltop.core.addresses import AddressText, file_address, section_address
@@ -27,15 +26,7 @@ from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import Section, with_gaps
 from rolltop.toolsets.reader.models import JsonObject
 from rolltop.toolsets.reader.passages import Passage, find_window, rising_passages
-from rolltop.toolsets.reader.query_terms import (
-    MAX_HITS,
-    FoundTerm,
-    base_form,
-    fold,
-    is_in_title,
-    query_terms,
-    word_starts,
-)
+from rolltop.toolsets.reader.query_terms import MAX_HITS, TermFinder
 from rolltop.workspace import FileStat, PathError, Root, Roots, is_utf8_path
 from rolltop.workspace.encoding import decode, is_binary
 from rolltop.workspace.glob_paths import GlobResolver
@@ -53,7 +44,7 @@ _SEARCHED_BYTES: Final = 1 << 20
 
 _GLOB: Final = re.compile(r"[*?\[{\\,]")
 _WORD: Final = re.compile(r"\w+")
-_TITLE_WEIGHT: Final = 2.0
+_TITLE_WEIGHT: Final = 3.0
 """Occurrences that a term in the title counts for."""
 _ANCESTOR_WEIGHT: Final = 1.0
 """Occurrences that a term in the titles above counts for, where the section has none."""
@@ -88,7 +79,6 @@ def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -
 
     Raises NotFound: FILE_NOT_FOUND, a folder or glob has no document.
     """
-    terms = query_terms(query)
     named: list[str] = []
     found: dict[str, tuple[Root, FileStat]] = {}
     for path in paths:
@@ -106,11 +96,7 @@ def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -
                 code="FILE_NOT_FOUND",
                 hint="Name a folder, or a glob as in docs/**/*.md, matched from a root's top.",
             )
-    counted = {
-        path: _count_terms(roots, root, entry, terms, read=number < _MAX_SEARCHED)
-        for number, (path, (root, entry)) in enumerate(found.items())
-    }
-    documents = {path: counts for path, counts in counted.items() if counts is not None}
+    documents = _count_terms(roots, found, query if len(found) > MAX_EXPANDED else "")
     scored = zip(_score(list(documents.values())), documents, strict=True)
     likely = sorted(scored, key=lambda pair: -pair[0])
     expanded = [path for _, path in likely[:MAX_EXPANDED]]
@@ -153,25 +139,32 @@ def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
 
 
 def _count_terms(
-    roots: Roots, root: Root, entry: FileStat, terms: Sequence[str], *, read: bool
-) -> _TermCounts | None:
-    """Count the terms in a file's path and text, however long; None if it is no document."""
-    text = ""
-    if read:
-        try:
-            with roots.open_entry(root, entry) as file:
-                data = file.read(_SEARCHED_BYTES)
-        except (OSError, RolltopError):
-            return None
-        if not is_binary(data):
-            text = fold(normalize("NFC", decode(data).text))
-        elif is_extracted(data, entry.relative):
-            text = fold(data.decode("utf-8", "replace"))
-        else:
-            return None
-    text = f"{fold(normalize('NFC', entry.relative))}\n{text}"
-    counts = {term: text.count(term) or text.count(base_form(term)) for term in terms}
-    return _TermCounts(1, {term: count for term, count in counts.items() if count})
+    roots: Roots, files: Mapping[str, tuple[Root, FileStat]], query: str
+) -> dict[str, _TermCounts]:
+    """Count the terms in the path and text of each file that is a document, however long."""
+    counted: dict[str, _TermCounts] = {}
+    for by_prefix in (False, True):
+        finder = TermFinder(query, by_prefix=by_prefix)
+        for number, (path, (root, entry)) in enumerate(files.items()):
+            text = _searched_text(roots, root, entry) if number < _MAX_SEARCHED else ""
+            if text is not None:
+                found = finder.find(f"{entry.relative}\n{text}")
+                counted[path] = _TermCounts(1, {term: len(at) for term, at in found.items()})
+        if not finder.terms or any(document.counts for document in counted.values()):
+            break
+    return counted
+
+
+def _searched_text(roots: Roots, root: Root, entry: FileStat) -> str | None:
+    """Read the beginning of a file, of a document that is extracted its bytes; None of others."""
+    try:
+        with roots.open_entry(root, entry) as file:
+            data = file.read(_SEARCHED_BYTES)
+    except (OSError, RolltopError):
+        return None
+    if not is_binary(data):
+        return decode(data).text
+    return data.decode("ascii", "ignore") if is_extracted(data, entry.relative) else None
 
 
 class _Span(NamedTuple):
@@ -183,16 +176,15 @@ class _Span(NamedTuple):
     above: str
 
 
-class _ComposedText(NamedTuple):
-    """A document's text in NFC, its sections and gaps, their places in it, and where it has terms.
+class _SearchedText(NamedTuple):
+    """A document's sections and gaps, their places in its text, and the offsets of terms in it.
 
     A gap, lines that no section holds, is a section without an id.
     """
 
-    text: str
     sections: Sequence[Section]
     spans: Sequence[_Span]
-    hits: Mapping[str, FoundTerm]
+    hits: Mapping[str, Sequence[int]]
 
 
 class _TermCounts(NamedTuple):
@@ -215,29 +207,29 @@ def _score(texts: Sequence[_TermCounts]) -> list[float]:
     return scores
 
 
-def _count_in_spans(spans: Sequence[_Span], hits: Mapping[str, FoundTerm]) -> list[_TermCounts]:
+def _count_in_spans(
+    spans: Sequence[_Span], hits: Mapping[str, Sequence[int]], finder: TermFinder
+) -> list[_TermCounts]:
     """Count the terms in each section.
 
     A term in the titles above a section counts only where the section itself has another.
     """
     counted: list[_TermCounts] = []
     for span in spans:
-        title, above = fold(span.title), fold(span.above)
+        title, above = finder.find_in_title(span.title), finder.find_in_title(span.above)
         counts = {
             term: count
-            for term, (form, offsets) in hits.items()
-            if (
-                count := bisect_left(offsets, span.end)
-                - bisect_left(offsets, span.start)
-                + _TITLE_WEIGHT * is_in_title(form, title)
-            )
+            for term in finder.terms
+            if (count := _count_between(hits.get(term, ()), span) + _TITLE_WEIGHT * (term in title))
         }
         if counts:
-            for term, (form, _) in hits.items():
-                if term not in counts and is_in_title(form, above):
-                    counts[term] = _ANCESTOR_WEIGHT
+            counts |= {t: _ANCESTOR_WEIGHT for t in finder.terms if t in above and t not in counts}
         counted.append(_TermCounts(span.end - span.start, counts))
     return counted
+
+
+def _count_between(offsets: Sequence[int], span: _Span) -> int:
+    return bisect_left(offsets, span.end) - bisect_left(offsets, span.start)
 
 
 @dataclass(frozen=True)
@@ -255,7 +247,7 @@ class _SectionCandidate:
     own: float
     cost: int
     tool: str | None
-    composed: _ComposedText
+    hits: Mapping[str, Sequence[int]]
 
     @property
     def uri(self) -> AddressText | None:
@@ -268,12 +260,11 @@ class _SectionCandidate:
 
     def window(self, room: int) -> tuple[int, int]:
         """Choose the part of the section that answers best within `room` tokens."""
-        composed = (self.composed.text, self.span.start)
-        return find_window(self.document, self.section, composed, self._passages, room)
+        return find_window(self.document, self.section, self._passages, room)
 
     @cached_property
     def _passages(self) -> list[Passage]:
-        return rising_passages(self.composed.hits, self.span.start, self.span.end)
+        return rising_passages(self.hits, self.span.start, self.span.end)
 
     def next(self, char_start: int = 0) -> JsonObject:
         """Return the field `next`, the call that reads on from a character, if there is a tool."""
@@ -355,13 +346,14 @@ def make_plan(
 
     Raises InvalidArgument: the query holds no word, or `limit` is too small for any plan.
     """
-    terms = query_terms(query)
-    if not terms:
+    finder = TermFinder(query)
+    if not finder.terms:
         raise InvalidArgument(
             "query holds no word", hint="Give the words the sections should hold."
         )
-    found = _candidates(documents, terms, tools)
-    candidates = sorted(found, key=lambda candidate: -candidate.score)
+    candidates = _rank(documents, finder, tools)
+    if not candidates or not candidates[0].score:
+        candidates = _rank(documents, TermFinder(query, by_prefix=True), tools)
     entries = room // (_SHARE_OF_LEFT_OUT * _ENTRY_TOKENS)
     entries = max(_MIN_LEFT_OUT, min(_MAX_LEFT_OUT, entries))
     answer = _answer(_choose_parts(candidates, room), candidates, entries)
@@ -392,25 +384,26 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
     raise pagination.BudgetTooSmall(needed, "a plan")
 
 
-def _candidates(
+def _rank(
     documents: Sequence[tuple[OpenDocument, tuple[str, str] | None]],
-    terms: Sequence[str],
+    finder: TermFinder,
     tools: Sequence[str],
-) -> Iterator[_SectionCandidate]:
-    """Yield all sections, and the gaps in which a term occurs."""
+) -> list[_SectionCandidate]:
+    """List all sections, and the gaps in which a term occurs, best first."""
+    candidates: list[_SectionCandidate] = []
     whole: list[_TermCounts] = []
     own: list[_TermCounts] = []
-    texts: list[_ComposedText] = []
+    texts: list[_SearchedText] = []
     for document, _ in documents:
-        texts.append(composed := _compose(document, terms))
-        whole += _count_in_spans(composed.spans, composed.hits)
-        own += _count_in_spans(_own_spans(composed.text, composed.spans), composed.hits)
+        texts.append(searched := _search(document, finder))
+        whole += _count_in_spans(searched.spans, searched.hits, finder)
+        own += _count_in_spans(_own_spans(document.text, searched.spans), searched.hits, finder)
     scores = zip(_score(whole), _score(own), strict=True)
     section_tool = next(iter(tools), None)
     gap_tool = "smart_read" if "smart_read" in tools else None
-    for (document, place), composed in zip(documents, texts, strict=True):
+    for (document, place), (sections, spans, hits) in zip(documents, texts, strict=True):
         costs = iter(document.costs)
-        for section, span in zip(composed.sections, composed.spans, strict=True):
+        for section, span in zip(sections, spans, strict=True):
             score = next(scores)
             if section.id:
                 read_on = next(costs), section_tool
@@ -418,7 +411,10 @@ def _candidates(
                 read_on = _count_gap(document, section), gap_tool
             else:
                 continue
-            yield _SectionCandidate(document, place, section, span, *score, *read_on, composed)
+            candidates.append(
+                _SectionCandidate(document, place, section, span, *score, *read_on, hits)
+            )
+    return sorted(candidates, key=lambda candidate: -candidate.score)
 
 
 def _count_gap(document: OpenDocument, gap: Section) -> int:
@@ -427,38 +423,17 @@ def _count_gap(document: OpenDocument, gap: Section) -> int:
     return document.tokens if is_all else token_counter.count(document.text[start:end])
 
 
-def _find_terms(text: str, spans: Sequence[_Span], terms: Sequence[str]) -> dict[str, FoundTerm]:
-    """Find each term as it is, or else words that differ from it by their endings alone.
+def _search(document: OpenDocument, finder: TermFinder) -> _SearchedText:
+    """Find the terms in a document and in its sections and gaps. No gap is without words.
 
     Of terms that occur too often to be found everywhere none is said to occur, if others do.
     """
-    lowered = fold(text)
-    titles = fold("\n".join(span.title for span in spans))
-    hits: dict[str, FoundTerm] = {}
-    for term in terms:
-        for form in dict.fromkeys((term, base_form(term))):
-            found = word_starts(lowered, form)
-            if found or is_in_title(form, titles):
-                hits[term] = FoundTerm(form, found)
-                break
-    return {t: found for t, found in hits.items() if len(found.offsets) < MAX_HITS} or hits
-
-
-def _compose(document: OpenDocument, terms: Sequence[str]) -> _ComposedText:
-    """Compose a document's text, as the terms are, and find them in it. No gap is without words."""
     text, sections = document.text, with_gaps(document.document.outline)
     sections = [s for s in sections if s.id or _WORD.search(text, *document.offsets(s))]
-    places = [document.offsets(section) for section in sections]
-    if not is_normalized("NFC", text):
-        ends = sorted({0, len(text), *chain.from_iterable(places)})
-        pieces = [normalize("NFC", text[start:end]) for start, end in pairwise(ends)]
-        moved = dict(zip(ends, accumulate(map(len, pieces), initial=0), strict=True))
-        text, places = "".join(pieces), [(moved[start], moved[end]) for start, end in places]
-    spans = [
-        _Span(normalize("NFC", s.title), *place, normalize("NFC", " ".join(s.title_path[:-1])))
-        for s, place in zip(sections, places, strict=True)
-    ]
-    return _ComposedText(text, sections, spans, _find_terms(text, spans, terms))
+    spans = [_Span(s.title, *document.offsets(s), " ".join(s.title_path[:-1])) for s in sections]
+    hits = finder.find(text)
+    hits = {t: offsets for t, offsets in hits.items() if len(offsets) < MAX_HITS} or hits
+    return _SearchedText(sections, spans, hits)
 
 
 def _own_spans(text: str, spans: Sequence[_Span]) -> list[_Span]:
