@@ -189,6 +189,21 @@ class TestChoice:
         error = shelf.fails("read_section", file_path="n.md", section_heading="3.1")
         assert error["code"] == "SECTION_NOT_FOUND"
 
+    def test_a_title_is_found_as_an_answer_showed_it_cut(self, shelf: Shelf) -> None:
+        words = "the committee on harbour lights decided in its third session about lamps"
+        long = f"How {words}, and how {words} again"
+        shelf.put(
+            "guide.md", f"# Doc\n\n## {long}\n\nText.\n\n### Sub\n\nIt.\n\n{'word ' * 12_000}"
+        )
+        header = shelf.ok("smart_read", file_path="guide.md")["sections"]["headers"][1]
+        assert header.endswith("…")
+        for heading in (header, header.replace("…", "...")):
+            assert title(shelf, heading) == long
+        asked = {"file_paths": ["guide.md"], "query": "sub", "budget_tokens": 300}
+        (found,) = shelf.ok("read_plan", **asked)["sections"]
+        assert "…" in found["heading_path"]
+        assert title(shelf, found["heading_path"]) == "Sub"
+
     def test_an_exact_title_wins_over_a_beginning(self, shelf: Shelf) -> None:
         shelf.put("t.md", "# Setup on Linux\n\n# Setup\n\n# The setup\n")
         answer = shelf.ok("read_section", file_path="t.md", section_heading="setup")

@@ -23,6 +23,8 @@ _NUMBER_QUERY: Final = re.compile(
 _MARKUP: Final = re.compile(r"[*_`]+|!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _SPACED: Final = rf"[^\W{UNSPACED_SCRIPTS}]"
 """A letter or digit of a script that has spaces between words."""
+_ELLIPSIS: Final = re.compile(r"\s*(?:…|\.\.\.)$")
+"""The end of a title that an answer showed cut."""
 _MAX_TITLE_LENGTH: Final = 2_000
 """Longer than any title, or a path of six."""
 _MAX_SECTIONS_COMPARED: Final = 3_000
@@ -135,6 +137,8 @@ def _best_matches(titles: Sequence[str], title: str) -> list[int]:
     for matches in _title_matchers(title):
         if found := [at for at, other in enumerate(titles) if matches(other)]:
             return found
+    if begun := _ELLIPSIS.sub("", title):
+        return [at for at, other in enumerate(titles) if begun != title and other.startswith(begun)]
     return []
 
 
