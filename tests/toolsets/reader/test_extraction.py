@@ -16,6 +16,7 @@ from rolltop.documents.extractors.document_reader import (
     ExtractionPool,
     read_document,
 )
+from tests.toolsets.reader.shelf import make_shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,3 +87,43 @@ def test_what_a_parser_should_not_raise_is_no_word_on_the_size(extraction: Extra
     assert failed.value.code == "INTERNAL_ERROR"
     assert "AttributeError at extractors/document_reader.py" in failed.value.log_reason
     assert extraction.read(_LARGE, Path("large.md")).kind == "markdown"
+
+
+def test_documents_that_never_finish_do_not_cost_the_plan_of_their_folder(tmp_path: Path) -> None:
+    shelf = make_shelf(tmp_path / "docs", settings={"call_timeout": 8})
+    shelf.put("many/a.pdf", endless_pdf(b"a"))
+    shelf.put("many/b.pdf", endless_pdf(b"b"))
+    shelf.put("many/rivers.md", "# Rivers\n\nA river flows to the sea.\n")
+    asked = {"file_paths": ["many"], "query": "river sea", "budget_tokens": 500}
+    answer = shelf.ok("read_plan", **asked)
+    assert [section["title"] for section in answer["sections"]] == ["Rivers"]
+    assert answer["unread_files"] == 2
+    for name in ("many/a.pdf", "many/b.pdf"):
+        assert shelf.fails("smart_read", file_path=name)["code"] == "FILE_TOO_LARGE"
+    river = word_document(b"<w:p><w:r><w:t>A river of words.</w:t></w:r></w:p>", 1)
+    shelf.put("many/c.docx", river)
+    answer = shelf.ok("read_plan", **asked)
+    assert {Path(section["path"]).name for section in answer["sections"]} == {"rivers.md", "c.docx"}
+    assert answer["unread_files"] == 2
+
+
+def endless_pdf(text: bytes) -> bytes:
+    """Return a PDF of one page that draws a long form thousands of times."""
+    form = b"BT /F 9 Tf " + b"(%b) Tj 1 0 0 1 0 0 Tm " % text * 20_000 + b"ET"
+    page = b"/X Do " * 3_000
+    return b"\n".join(
+        (
+            b"%PDF-1.4",
+            b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj",
+            b"2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj",
+            b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R",
+            b"/Resources<</Font<</F 6 0 R>>/XObject<</X 5 0 R>>>>>>endobj",
+            b"4 0 obj<</Length %d>>stream\n%b\nendstream endobj" % (len(page), page),
+            b"5 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 9 9]",
+            b"/Resources<</Font<</F 6 0 R>>>>/Length %d>>stream" % len(form),
+            form,
+            b"endstream endobj",
+            b"6 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj",
+            b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF",
+        )
+    )

@@ -54,6 +54,7 @@ _MIN_STORED_BYTES: Final = 32_768
 _BYTES_PER_SECTION: Final = 400
 _BYTES_OF_MATERIAL: Final = 8
 """For each character that was read for a summary."""
+_MAX_FAILURES: Final = 1_000
 _LAYOUT: Final = 1
 """Version of the JSON that `dump_outline` writes."""
 
@@ -135,21 +136,28 @@ class DocumentCache:
 
     def __init__(self, app: AppContext) -> None:
         self._app: Final = app
-        seconds = min(MAX_SECONDS, app.settings["call_timeout"])
+        seconds = min(MAX_SECONDS, app.settings["call_timeout"] / 2)
         self._pool: Final = ExtractionPool(seconds)
         self._lock: Final = Lock()
         self._documents: Final = OrderedDict[str, OpenDocument]()
+        self._failures: Final = OrderedDict[str, None]()
+        """Contents that could not be parsed."""
         self._weight = 0
         self._writes: Final = set[asyncio.Task[None]]()
 
-    async def open(self, call: CallContext, path: str, *, with_text: bool = True) -> OpenDocument:
+    async def open(
+        self, call: CallContext, path: str, *, with_text: bool = True, retry: bool = True
+    ) -> OpenDocument:
         """Return the document at a path as it is now; `with_text`: its text is needed.
 
-        Raises RolltopError: the path's problem, FILE_TOO_LARGE, FILE_BINARY, FORMAT_UNSUPPORTED.
+        Without `retry` none is parsed that could not be before. Raises RolltopError: the path's
+        problem, FILE_TOO_LARGE, FILE_UNREADABLE, FILE_BINARY, FORMAT_UNSUPPORTED.
         """
         found = await call.run_in_thread(self._find_or_read, path, with_text=with_text)
         if isinstance(found, OpenDocument):
             return found
+        if not retry and found.content in self._failures:
+            raise path_unreadable(path, "could not be parsed before")
         return await self._open_new(call, found, with_text=with_text)
 
     async def answer(
@@ -245,7 +253,7 @@ class DocumentCache:
         """Make the document of a file's bytes, with the stored outline or a new one."""
         has_text = stored is None or not raw.extracted
         if stored is None:
-            document = self._pool.read(raw.data, raw.path)
+            document = self._read(raw)
             starts = line_starts(document.text)
             total, costs = count_tokens(document.text, starts, document.outline.sections)
         else:
@@ -258,6 +266,16 @@ class DocumentCache:
         if raw.unchanged:
             self._put(opened)
         return opened
+
+    def _read(self, raw: _FileBytes) -> ParsedDocument:
+        try:
+            return self._pool.read(raw.data, raw.path)
+        except InvalidArgument:
+            with self._lock:
+                self._failures[raw.content] = None
+                if len(self._failures) > _MAX_FAILURES:
+                    self._failures.popitem(last=False)
+            raise
 
     async def _find_stored(self, call: CallContext, raw: _FileBytes) -> str | None:
         """Look up the stored outline; None if there is none in time."""

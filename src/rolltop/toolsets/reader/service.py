@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -13,7 +14,7 @@ from rolltop.core.addresses import file_address, section_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.pagination import Page, TextPage
-from rolltop.documents.extractors.formats import is_extracted
+from rolltop.documents.extractors.formats import has_document_name, is_extracted
 from rolltop.documents.outline import Section
 from rolltop.toolsets.reader import section_plan, sections
 from rolltop.toolsets.reader.document_cache import DocumentCache, OpenDocument
@@ -40,6 +41,8 @@ _MAX_ALTERNATIVES: Final = 20
 _ALTERNATIVES_SHARE: Final = 4
 """At most this part of a budget goes to other sections that match a heading."""
 _UNREAD_FILES_TOKENS: Final = 12
+_OPENING_SHARE: Final = 0.5
+"""Of a call's time, after which a plan opens no further document of a folder or glob."""
 _MAX_WALKED: Final = 5_000
 _HEAD_BYTES: Final = 8192
 _MAX_SUGGESTIONS: Final = 5
@@ -169,22 +172,29 @@ class ReaderService:
                 f"file_paths must list 1 to {MAX_FILES} files, folders or globs; got {len(paths)}",
                 hint=f"Call read_plan again with 1 to {MAX_FILES} of them: a folder is one.",
             )
+        now = asyncio.get_running_loop().time()
+        deadline = now + self._app.settings["call_timeout"] * _OPENING_SHARE
         max_bytes: int = self._app.settings["reader.max_file_bytes"]
         files = await call.run_in_thread(
             section_plan.list_files, self._app.roots, paths, query, max_bytes
         )
+        total = len(files.named) + len(files.expanded)
         documents: dict[str, OpenDocument] = {}
+        for done, path in enumerate(files.named, start=1):
+            document = await self.documents.open(call, path)
+            documents[document.path] = document
+            call.report_progress(done, total, "read")
         unread = files.unread
-        for done, path in enumerate((*files.named, *files.expanded)):
+        # One slow document must not cost the plan of all: texts come first, then what time allows.
+        for done, path in enumerate(sorted(files.expanded, key=has_document_name), start=1):
             try:
-                document = await self.documents.open(call, path)
-            except RolltopError:
-                if done < len(files.named):
-                    raise
+                async with asyncio.timeout_at(deadline):
+                    document = await self.documents.open(call, path, retry=False)
+            except (RolltopError, TimeoutError):
                 unread += 1
             else:
                 documents[document.path] = document
-            call.report_progress(done + 1, len(files.named) + len(files.expanded), "read")
+            call.report_progress(len(files.named) + done, total, "read")
         tools = self._available_tools("read_section", "smart_read")
         limit = call.budget - _UNREAD_FILES_TOKENS if call.budget and unread else call.budget
         placed = [(document, self._place(document)) for document in documents.values()]
