@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from docx import Document as WordDocument
+from pypdf import PdfWriter
 
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.documents.extractors.document_reader import (
@@ -127,3 +128,20 @@ def endless_pdf(text: bytes) -> bytes:
             b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF",
         )
     )
+
+
+def test_what_a_document_lacks_is_said_by_every_tool(shelf: Shelf) -> None:
+    scan = io.BytesIO()
+    writer = PdfWriter()
+    writer.add_blank_page(72, 72)
+    writer.write(scan)
+    path = str(shelf.put("scan.pdf", scan.getvalue()))
+    read = {"file_path": "scan.pdf"}
+    note = shelf.ok("smart_read", **read)["note"]
+    assert "pictures" in note
+    assert shelf.ok("estimate_tokens", **read)["note"] == note
+    asked = {"file_paths": ["scan.pdf"], "query": "contract price", "budget_tokens": 500}
+    assert shelf.ok("read_plan", **asked)["notes"] == {path: note}
+    assert shelf.ok("read_plan", **asked, max_tokens=200)["type"] == "plan"
+    section = shelf.ok("list_sections", **read)["outline"][0]["id"]
+    assert shelf.ok("read_section", **read, section_heading=section)["note"] == note

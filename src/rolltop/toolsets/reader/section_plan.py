@@ -356,13 +356,16 @@ def make_plan(
         candidates = _rank(documents, TermFinder(query, by_prefix=True), tools)
     entries = room // (_SHARE_OF_LEFT_OUT * _ENTRY_TOKENS)
     entries = max(_MIN_LEFT_OUT, min(_MAX_LEFT_OUT, entries))
-    answer = _answer(_choose_parts(candidates, room), candidates, entries)
+    notes = {d.path: d.document.note for d, _ in documents if d.document.note}
+    answer = _answer(_choose_parts(candidates, room), candidates, notes, entries)
     if not limit or pagination.count_tokens(answer) <= limit:
         return answer
-    return _fit_plan(candidates, min(room, limit), limit)
+    return _fit_plan(candidates, notes, min(room, limit), limit)
 
 
-def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) -> JsonObject:
+def _fit_plan(
+    candidates: Sequence[_SectionCandidate], notes: Mapping[str, str], room: int, limit: int
+) -> JsonObject:
     """Return the plan with nearly the most content that fits into `limit`."""
     needed, without_content = 0, None
     for entries in (_MIN_LEFT_OUT, 0):
@@ -370,7 +373,7 @@ def _fit_plan(candidates: Sequence[_SectionCandidate], room: int, limit: int) ->
         while low <= high and (best is None or high - low > room // _MIN_STEP_SHARE):
             middle = (low + high) // 2
             parts = _choose_parts(candidates, middle)
-            answer = _answer(parts, candidates, entries, truncated=True)
+            answer = _answer(parts, candidates, notes, entries, truncated=True)
             needed = pagination.count_tokens(answer)
             if needed <= limit:
                 low, best = middle + 1, answer
@@ -495,13 +498,15 @@ def _choose_parts(candidates: Sequence[_SectionCandidate], room: int) -> list[_S
 def _answer(
     parts: Sequence[_SectionPart],
     candidates: Sequence[_SectionCandidate],
+    notes: Mapping[str, str],
     entries: int,
     *,
     truncated: bool = False,
 ) -> JsonObject:
     """Return the plan; a truncated one with the call that reads what it had no room for.
 
-    That is the rest of the section it began, else the best section it gives nothing of.
+    That is the rest of the section it began, else the best section it gives nothing of. `notes`,
+    by path, say what documents leave out.
     """
     taken = _TakenLines(parts)
     left = [candidate for candidate in candidates if not taken.overlaps(candidate)]
@@ -517,6 +522,8 @@ def _answer(
         answer["note"] = _NO_MATCH_NOTE
     elif candidates[0] in left[:entries]:
         answer["note"] = _TOO_LARGE_NOTE
+    if notes and entries:
+        answer["notes"] = dict(islice(notes.items(), entries))
     unread = next((candidate for candidate in left if candidate.score), None)
     if truncated and parts and not parts[-1].whole:
         return {**answer, "truncated": True, **parts[-1].next()}

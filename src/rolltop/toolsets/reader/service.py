@@ -153,12 +153,12 @@ class ReaderService:
             )
         if text is not None:
             tokens = await call.run_in_thread(token_counter.count, text, encoding)
-        else:
-            # The store has counts in cl100k_base only; for another the text is needed.
-            needs_text = encoding != "cl100k_base"
-            document = await self.documents.open(call, path or "", with_text=needs_text)
-            tokens = await call.run_in_thread(document.count, encoding)
-        return {"tokens": tokens, "encoding": encoding}
+            return {"tokens": tokens, "encoding": encoding}
+        # The store has counts in cl100k_base only; for another the text is needed.
+        needs_text = encoding != "cl100k_base"
+        document = await self.documents.open(call, path or "", with_text=needs_text)
+        tokens = await call.run_in_thread(document.count, encoding)
+        return {"tokens": tokens, "encoding": encoding, **_note_field(document)}
 
     async def read_plan(
         self, call: CallContext, paths: Sequence[str], query: str, room: int
@@ -258,7 +258,7 @@ class ReaderService:
             "path_titles": list(section.title_path),
         }
         if not char_start:  # calls that continue need no repetition
-            fields |= _alternatives(found[1:], budget)
+            fields |= _note_field(document) | _alternatives(found[1:], budget)
         text, has_more = _text_window(document.text, start + char_start, end, budget)
         return TextPage(
             text,
@@ -384,6 +384,11 @@ def _truncate_heading(heading: str) -> str:
     if len(heading) <= MAX_HEADING_LENGTH:
         return heading
     return heading[: MAX_HEADING_LENGTH - 1] + "…"
+
+
+def _note_field(document: OpenDocument) -> JsonObject:
+    """Return the field `note`, what the document's text leaves out, if anything."""
+    return {"note": document.document.note} if document.document.note else {}
 
 
 def _section_ref(section: Section) -> JsonObject:
