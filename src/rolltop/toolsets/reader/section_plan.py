@@ -21,7 +21,7 @@ from rolltop.core import pagination, token_counter
 from rolltop.core.addresses import AddressText, file_address, section_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
-from rolltop.core.fulltext.bm25 import K1, B, TermStatistics
+from rolltop.core.fulltext.bm25 import B, TermStatistics
 from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import Section, with_gaps
 from rolltop.toolsets.reader.models import JsonObject
@@ -44,6 +44,8 @@ _SEARCHED_BYTES: Final = 1 << 20
 
 _GLOB: Final = re.compile(r"[*?\[{\\,]")
 _WORD: Final = re.compile(r"\w+")
+_SATURATION: Final = 2.0
+"""As of ranked search; chosen, as the weights, on half of the questions of `benchmarks.plans`."""
 _TITLE_WEIGHT: Final = 3.0
 """Occurrences that a term in the title counts for."""
 _ANCESTOR_WEIGHT: Final = 1.0
@@ -202,8 +204,8 @@ def _score(texts: Sequence[_TermCounts]) -> list[float]:
     idf = {term: statistics.idf(term) for term in occurrences}
     scores: list[float] = []
     for length, counts in texts:
-        norm = K1 * (1 - B + B * length / mean)
-        scores.append(sum(idf[t] * n * (K1 + 1) / (n + norm) for t, n in counts.items()))
+        norm = _SATURATION * (1 - B + B * length / mean)
+        scores.append(sum(idf[t] * n * (_SATURATION + 1) / (n + norm) for t, n in counts.items()))
     return scores
 
 
