@@ -195,7 +195,7 @@ def test_a_path_finds_its_file(roots: Roots, path: str, root: str | None, found:
 
 
 @pytest.mark.parametrize("reader", [False, True])
-def test_a_folder_of_the_only_roots_name_is_found_where_the_root_has_no_such_path(
+def test_what_the_only_root_has_as_it_is_written_is_meant_before_the_roots_name(
     place: Path, *, reader: bool
 ) -> None:
     (place / "code/code/in").mkdir(parents=True)
@@ -205,8 +205,9 @@ def test_a_folder_of_the_only_roots_name_is_found_where_the_root_has_no_such_pat
     for path, relative in {
         "code/own.py": "code/own.py",
         "./code//in/": "code/in",
-        "code/main.py": "main.py",
+        "code/main.py": "code/main.py",
         "code/code/main.py": "code/main.py",
+        "code/both.md": "both.md",
         "code": "code",
     }.items():
         assert roots.locate(path, reader=reader).relative == relative

@@ -40,8 +40,6 @@ class GlobResolver:
     roots: Roots
     chosen: Sequence[Root]
     """Those of the roots that the globs are for."""
-    is_named: bool = False
-    """Whether the caller names the only one apart from the glob."""
 
     def resolve(self, glob: str) -> str:
         """Return the glob, or list of globs, in the syntax of `FileGlob`."""
@@ -65,8 +63,7 @@ class GlobResolver:
 
     def _is_folder(self, root: Root, names: Sequence[str]) -> bool:
         """Whether a root's name is that of a folder in it, and not its own, by what it has."""
-        rest = _count_present(root, names[1:])
-        return _count_present(root, names) > rest + (rest > 0 and not self.is_named)
+        return _count_present(root, names) > _count_present(root, names[1:])
 
     def _quote(self, root: Root, glob: str, names: Sequence[str], first: int) -> str:
         """Quote those of a glob's names, from the `first` on, that the root has."""

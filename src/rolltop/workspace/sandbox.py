@@ -273,18 +273,15 @@ class Roots:
         return root
 
     def _below_root_name(self, selected: Root, parts: list[str]) -> list[str]:
-        """Return the part behind a root's name; all of it if that can only mean a folder inside.
+        """Return the part behind a root's name; all of it where the only root has that path.
 
-        The only root, which is called `code` without any setting, may have such a folder too.
+        That root, which is called `code` without any setting, may have such a folder too, and
+        answers give paths within it.
         """
         rest = parts[1:]
-        if len(self.named) > 1:
+        if len(self.named) > 1 or escapes_root(parts):
             return rest
-        is_rest, is_all = (
-            not escapes_root(p) and os.path.lexists(selected.absolute_path("/".join(p)))
-            for p in (rest, parts)
-        )
-        return parts if is_all and not (rest and is_rest) else rest
+        return parts if os.path.lexists(selected.absolute_path("/".join(parts))) else rest
 
     def _locate_in_named(self, path: str, parts: list[str], selected: Root | None) -> ResolvedPath:
         """Retrieval's choice: the only root that has the path, which may not climb out of it."""

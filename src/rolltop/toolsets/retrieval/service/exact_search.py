@@ -68,7 +68,7 @@ def exact_page(
     """
     app = call.app
     roots, missing = select_roots(app.roots, repo)
-    query = replace(query, file_glob=resolve_glob(app.roots, roots, query.file_glob, repo))
+    query = replace(query, file_glob=resolve_glob(app.roots, roots, query.file_glob))
     roots = roots_for_glob(roots, query.file_glob)
     after = None if call.cursor is None else _decode_cursor(call.cursor)
     searched = search_roots(app, roots)

@@ -97,7 +97,7 @@ def ranked_page(
     until = time.monotonic() + _SHARE * app.settings["call_timeout"]
     roots, missing = select_roots(app.roots, repo)
     _check_query(query)
-    query = replace(query, file_glob=resolve_glob(app.roots, roots, query.file_glob, repo))
+    query = replace(query, file_glob=resolve_glob(app.roots, roots, query.file_glob))
     roots = roots_for_glob(roots, query.file_glob)
     globs = globs_by_root(query.file_glob, [root.name for root in roots])
     most_bytes = app.settings["retrieval.max_file_bytes"]

@@ -89,12 +89,9 @@ def select_roots(roots: Roots, repo: str | None) -> RootSelection:
     return _present_roots(chosen)
 
 
-def resolve_glob(
-    roots: Roots, chosen: Sequence[Root], file_glob: str | None, repo: str | None
-) -> str | None:
+def resolve_glob(roots: Roots, chosen: Sequence[Root], file_glob: str | None) -> str | None:
     """Return a call's glob for the roots that it chose, with what is there as written quoted."""
-    is_named = roots.find_root(repo or "") is not None
-    return file_glob and GlobResolver(roots, chosen, is_named).resolve(file_glob)
+    return file_glob and GlobResolver(roots, chosen).resolve(file_glob)
 
 
 def roots_for_glob(roots: Sequence[Root], file_glob: str | None) -> list[Root]:
