@@ -24,7 +24,7 @@ class TermFinder:
         """Take the query's terms; `by_prefix`: a word that begins with one counts as it."""
         self.terms: Final = query_terms(query)
         self._prefixes: Final = [t for t in self.terms if by_prefix or is_prefix_term(t)]
-        self._literals: Final = [_literal(term) for term in self.terms]
+        self._literals: Final = {term: _literal(term) for term in self.terms}
         self.find_in_name: Final = lru_cache(_MAX_CACHED_NAMES)(self._find_in_name)
 
     def find(self, text: str) -> dict[str, list[int]]:
@@ -33,7 +33,8 @@ class TermFinder:
         start = 0
         for block in blocks(text) if self.terms else ():
             letters = _fold_name(block)
-            literals = [literal for literal in self._literals if literal in letters]
+            missing = (self._literals[t] for t in self.terms if len(found[t]) < MAX_HITS)
+            literals = [literal for literal in missing if literal in letters]
             folded = letters.split("\n") if literals else []
             having = {n for one in literals for n, line in enumerate(folded) if one in line}
             if having:
@@ -42,7 +43,7 @@ class TermFinder:
                 for number in sorted(having):
                     self._find_in_line(lines[number], starts[number], found)
             start += len(block)
-        return found
+        return {term: offsets for term, offsets in found.items() if offsets}
 
     def find_in_title(self, title: str) -> set[str]:
         """Select the terms that a title has."""
@@ -57,7 +58,7 @@ class TermFinder:
     def _find_in_name(self, name: str) -> list[tuple[str, int]]:
         """Find the terms that a name has, with their offsets in it; that of most words is 0."""
         letters = _fold_name(name)
-        if not any(literal in letters for literal in self._literals):
+        if not any(literal in letters for literal in self._literals.values()):
             return []
         words = set(tokenize(name))
         found = words.intersection(self.terms)
