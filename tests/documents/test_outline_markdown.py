@@ -83,8 +83,9 @@ def test_every_example_of_the_specification_has_the_headings_it_shows() -> None:
 @example("=\n|-|\n---")
 @given(text=ADVERSARIAL)
 def test_hostile_markdown_has_the_headings_a_witness_finds(text: str) -> None:
-    # The witnesses differ from each other now and then; never do both differ from us.
-    assert _ours(text) in (_markdown_it(text), _cmark(text))
+    # The witnesses differ from each other now and then, and markdown-it raises IndexError for some
+    # texts; never do both differ from us.
+    assert _ours(text) == _cmark(text) or _ours(text) == _markdown_it(text)
 
 
 def test_real_documents_have_the_headings_both_witnesses_find() -> None:
