@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from rolltop.workspace import Roots, SkippedEntries, file_stat
 from rolltop.workspace.catalog import Catalog
 from rolltop.workspace.file_stat import STAT_FLAGS, StatBuffer
+from tests.forks import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,16 +31,18 @@ def test_other_threads_run_while_a_large_folder_is_read(tmp_path: Path) -> None:
             turns.append(1)
 
     opened = os.open(tmp_path, STAT_FLAGS)
-    buffer.read(opened, [b"file"] * MANY)
+    expected = buffer.read(opened, [b"file"] * MANY)
     other = Thread(target=run)
     other.start()
-    before = len(turns)
-    found = buffer.read(opened, [b"file"] * MANY)
-    during = len(turns) - before
+    end = monotonic() + PATIENCE
+    during = 0
+    while during <= TURNS and monotonic() < end:  # a busy machine may give it fewer in one read
+        before = len(turns)
+        assert buffer.read(opened, [b"file"] * MANY) == expected
+        during = len(turns) - before
     ended.set()
     other.join()
     assert during > TURNS
-    assert found == buffer.read(opened, [b"file"] * MANY)
     assert buffer.read(opened, [b"file"] * MANY + [b"missing"]) is None
     os.close(opened)
 
