@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from rolltop.core.fulltext.analyzer import (
     MAX_NAME_LENGTH,
     OVERLAP_CODE_POINTS,
     chunks,
+    fold,
     tokenize,
 )
 from rolltop.core.fulltext.snippets import snippet
@@ -92,6 +94,18 @@ def test_a_long_line_is_cut_into_words_piece_by_piece() -> None:
     assert set(tokenize("0a1b" * MAX_BLOCK_LENGTH)) == {("0a1b" * 10)}
     for unit in ("a ", "0a"):
         assert count_calls(lambda unit=unit: tokenize(unit * (20 * MAX_BLOCK_LENGTH))) > 80
+
+
+def test_a_line_of_any_script_is_folded_at_once() -> None:
+    line = "Съешь ещё этих мягких булок, да выпей чаю. " * 1_000
+    assert fold(line).startswith("съешь еще этих мягких")
+    assert count_calls(lambda: fold(line)) < 100
+
+
+@given(ANY_TEXT)
+@settings(max_examples=examples(200), deadline=None)
+def test_the_letters_of_a_decomposed_text_are_those_of_the_composed_one(text: str) -> None:
+    assert fold(unicodedata.normalize("NFD", text)) == fold(text)
 
 
 def test_of_a_name_without_end_the_beginning_counts() -> None:

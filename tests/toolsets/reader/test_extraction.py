@@ -17,6 +17,7 @@ from rolltop.documents.extractors.document_reader import (
     ExtractionPool,
     read_document,
 )
+from rolltop.toolsets.reader.section_plan import MAX_EXPANDED, list_files
 from tests.toolsets.reader.shelf import make_shelf
 
 if TYPE_CHECKING:
@@ -106,6 +107,25 @@ def test_documents_that_never_finish_do_not_cost_the_plan_of_their_folder(tmp_pa
     answer = shelf.ok("read_plan", **asked)
     assert {Path(section["path"]).name for section in answer["sections"]} == {"rivers.md", "c.docx"}
     assert answer["unread_files"] == 2
+
+
+def test_the_files_that_no_time_is_left_to_search_are_ranked_by_their_paths(shelf: Shelf) -> None:
+    for number in range(MAX_EXPANDED):
+        shelf.put(f"many/{number}.md", f"# River {number}\n\nA long river.\n")
+    river = str(shelf.put("many/river.md", "# The sea\n"))
+    listed = list_files(shelf.desk.roots, ["many"], "river", 1 << 20, 0.0)
+    assert listed.expanded[0] == river
+    assert listed.unread == 1
+    listed = list_files(shelf.desk.roots, ["many"], "river", 1 << 20, 300_000_000.0)
+    assert river not in listed.expanded
+
+
+def test_a_plan_for_which_no_file_could_be_read_says_no_word_of_its_sections(shelf: Shelf) -> None:
+    shelf.put("broken/a.pdf", b"%PDF-1.4\nno objects")
+    asked = {"file_paths": ["broken"], "query": "river", "budget_tokens": 500}
+    answer = shelf.ok("read_plan", **asked)
+    assert answer["unread_files"] == 1
+    assert answer["note"] == "None of the files could be read."
 
 
 def endless_pdf(text: bytes) -> bytes:

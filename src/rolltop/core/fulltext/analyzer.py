@@ -45,9 +45,10 @@ MAX_BLOCK_LENGTH: Final = 1 << 16
 _ASCII_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _ASCII_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _DIACRITICS: Final = re.compile("[\u0300-\u036f]+")
-_NON_ASCII: Final = re.compile("[^\x00-\x7f]+")
+_NON_ASCII: Final = re.compile("[^\x00-\x7f](?:[^\n]*[^\x00-\x7f])?")  # of a line, in one
 _SEPARATOR: Final = re.compile("[^0-9A-Za-z_\x80-\U0010ffff]")
 _MAX_CACHED_NAMES: Final = 1 << 14  # split names remembered: more make no difference that shows
+_MAX_CACHED_LETTERS: Final = 1 << 16  # more than a text has that is written in languages
 _MAX_CACHED_LENGTH: Final = 200  # code points; a longer name is data, and comes once
 _MAX_MARKS: Final = 30
 """Marks on one letter that count, as in Unicode's stream-safe texts: they are sorted one by one."""
@@ -245,8 +246,21 @@ def _parts(name: str) -> list[str]:
 
 
 def _without_diacritics(name: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", name).translate(_STROKE_LETTERS)
-    return unicodedata.normalize("NFC", _DIACRITICS.sub("", decomposed))
+    return unicodedata.normalize("NFC", name.translate(_plain_letters))
+
+
+class _PlainLetters(dict[int, str]):
+    """Letters without their diacritics, by code point: a whole text is translated at once."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _MAX_CACHED_LETTERS:
+            self.clear()
+        decomposed = unicodedata.normalize("NFKD", chr(code)).translate(_STROKE_LETTERS)
+        plain = self[code] = _DIACRITICS.sub("", decomposed)
+        return plain
+
+
+_plain_letters: Final = _PlainLetters()
 
 
 @lru_cache(1)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter, itemgetter
+from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rolltop.core import pagination, token_counter
@@ -76,9 +77,12 @@ class FileList(NamedTuple):
     unread: int
 
 
-def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -> FileList:
+def list_files(
+    roots: Roots, paths: Sequence[str], query: str, max_bytes: int, seconds: float
+) -> FileList:
     """List the documents of at most `max_bytes` that paths, folders and globs mean.
 
+    Texts are searched for at most so many seconds; of files that remain, only their paths are.
     Raises NotFound: FILE_NOT_FOUND, a folder or glob has no document.
     """
     named: list[str] = []
@@ -98,7 +102,8 @@ def list_files(roots: Roots, paths: Sequence[str], query: str, max_bytes: int) -
                 code="FILE_NOT_FOUND",
                 hint="Name a folder, or a glob as in docs/**/*.md, matched from a root's top.",
             )
-    documents = _count_terms(roots, found, query if len(found) > MAX_EXPANDED else "")
+    searched = query if len(found) > MAX_EXPANDED else ""
+    documents = _count_terms(roots, found, searched, monotonic() + seconds)
     scored = zip(_score(list(documents.values())), documents, strict=True)
     likely = sorted(scored, key=lambda pair: -pair[0])
     expanded = [path for _, path in likely[:MAX_EXPANDED]]
@@ -141,20 +146,33 @@ def _match_glob(roots: Roots, glob: str) -> Iterator[tuple[Root, FileStat]]:
 
 
 def _count_terms(
-    roots: Roots, files: Mapping[str, tuple[Root, FileStat]], query: str
+    roots: Roots, files: Mapping[str, tuple[Root, FileStat]], query: str, deadline: float
 ) -> dict[str, _TermCounts]:
-    """Count the terms in the path and text of each file that is a document, however long."""
+    """Count the terms in the path and text of each file that is a document, however long.
+
+    Where no file has a term, the words that begin with one are counted.
+    """
+    exact, by_prefix = TermFinder(query), TermFinder(query, by_prefix=True)
     counted: dict[str, _TermCounts] = {}
-    for by_prefix in (False, True):
-        finder = TermFinder(query, by_prefix=by_prefix)
-        for number, (path, (root, entry)) in enumerate(files.items()):
-            text = _searched_text(roots, root, entry) if number < _MAX_SEARCHED else ""
-            if text is not None:
-                found = finder.find(f"{entry.relative}\n{text}")
-                counted[path] = _TermCounts(1, {term: len(at) for term, at in found.items()})
-        if not finder.terms or any(document.counts for document in counted.values()):
-            break
-    return counted
+    begun: dict[str, _TermCounts] = {}
+    is_found = False
+    for number, (path, (root, entry)) in enumerate(files.items()):
+        is_searched = number < _MAX_SEARCHED and monotonic() < deadline
+        text = _searched_text(roots, root, entry) if is_searched else ""
+        if text is None:
+            continue
+        searched = f"{entry.relative}\n{text}"
+        counted[path] = begun[path] = _TermCounts(1, {})
+        if not is_found:
+            begun[path] = _count_found(by_prefix, searched)
+        if is_found or begun[path].counts:  # what has a term has a word that begins with it
+            counted[path] = _count_found(exact, searched)
+            is_found = is_found or bool(counted[path].counts)
+    return counted if is_found else begun
+
+
+def _count_found(finder: TermFinder, text: str) -> _TermCounts:
+    return _TermCounts(1, {term: len(at) for term, at in finder.find(text).items()})
 
 
 def _searched_text(roots: Roots, root: Root, entry: FileStat) -> str | None:

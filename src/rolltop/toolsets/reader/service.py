@@ -41,11 +41,14 @@ _MAX_ALTERNATIVES: Final = 20
 _ALTERNATIVES_SHARE: Final = 4
 """At most this part of a budget goes to other sections that match a heading."""
 _UNREAD_FILES_TOKENS: Final = 12
+_SEARCHING_SHARE: Final = 0.25
+"""Of a call's time, in which a plan looks for the likeliest documents of folders and globs."""
 _OPENING_SHARE: Final = 0.5
-"""Of a call's time, after which a plan opens no further document of a folder or glob."""
+"""Of what is left then, after which it opens no further one of them."""
 _MAX_WALKED: Final = 5_000
 _HEAD_BYTES: Final = 8192
 _MAX_SUGGESTIONS: Final = 5
+_NONE_READ_NOTE: Final = "None of the files could be read."
 _FULL_TEXT_NOTE: Final = "A summary would not be shorter: this is the document itself."
 _LIST_NOTE: Final = "read_section takes an id, a title or a number."
 _SUGGESTIONS_HINT: Final = (
@@ -172,12 +175,14 @@ class ReaderService:
                 f"file_paths must list 1 to {MAX_FILES} files, folders or globs; got {len(paths)}",
                 hint=f"Call read_plan again with 1 to {MAX_FILES} of them: a folder is one.",
             )
-        now = asyncio.get_running_loop().time()
-        deadline = now + self._app.settings["call_timeout"] * _OPENING_SHARE
+        allowed: float = self._app.settings["call_timeout"]
+        end = asyncio.get_running_loop().time() + allowed
         max_bytes: int = self._app.settings["reader.max_file_bytes"]
+        searching = allowed * _SEARCHING_SHARE
         files = await call.run_in_thread(
-            section_plan.list_files, self._app.roots, paths, query, max_bytes
+            section_plan.list_files, self._app.roots, paths, query, max_bytes, searching
         )
+        deadline = end - (end - asyncio.get_running_loop().time()) * (1 - _OPENING_SHARE)
         total = len(files.named) + len(files.expanded)
         documents: dict[str, OpenDocument] = {}
         for done, path in enumerate(files.named, start=1):
@@ -199,6 +204,8 @@ class ReaderService:
         limit = call.budget - _UNREAD_FILES_TOKENS if call.budget and unread else call.budget
         placed = [(document, self._place(document)) for document in documents.values()]
         plan = await call.run_in_thread(section_plan.make_plan, placed, query, room, limit, tools)
+        if not documents:
+            plan["note"] = _NONE_READ_NOTE
         return {**plan, "unread_files": unread} if unread else plan
 
     async def section_text(self, call: CallContext, path: str, section_id: str) -> str:
