@@ -112,7 +112,7 @@ def test_a_pad_s_life_is_told_by_pad_and_cell(desk: AppContext, me: Principal) -
         "scratch_create cell: created",
         "scratch_append_cell cell: created",
         "scratch_edit_cell cell: +1 −1 lines",
-        "scratch_delete_cell cell: deleted (restore: scratch_restore)",
+        "scratch_delete_cell cell: deleted (restore: desk_undo)",
         "scratch_delete_cell pad: cells moved",
         "scratch_delete pad: deleted",
     ]

@@ -128,6 +128,23 @@ def test_a_pad_lists_its_cells_and_a_cell_shows_its_pad(mine: Reader) -> None:
     assert mine.read(first["uri"])["became"] == "deleted with its pad (restore: scratch_restore)"
 
 
+def test_what_is_said_to_bring_a_cell_back_brings_it_back(mine: Reader) -> None:
+    """Whether the cell was deleted, or its pad with the operation that made both."""
+    cells = [{"language": "txt", "content": "a"}]
+    pad = mine.call("scratch_create", cells=cells)["scratchpad"]
+    cell, named = pad["cells"][0], {"scratch_id": pad["scratch_id"]}
+    made = mine.call("desk_history")["changes"][0]["operation"]
+    for tool, given in (
+        ("scratch_delete_cell", {**named, "cell_id": cell["cell_id"]}),
+        ("desk_undo", {"operation": made}),
+    ):
+        mine.call(tool, **given)
+        became = mine.read(cell["uri"])["became"]
+        operation = became.removeprefix("deleted (restore: desk_undo with operation ")[:-1]
+        mine.call("desk_undo", operation=operation)
+        assert mine.read(cell["uri"])["text"] == "a"
+
+
 def test_a_task_is_shown_whole_with_its_comments(mine: Reader) -> None:
     task = mine.call("add_task", title="Grease the wheel", description="both sides")["data"]
     mine.call("update_task", task_id=task["task_id"], comment="one side done")

@@ -120,9 +120,9 @@ def test_a_cell_is_shown_as_it_was_with_its_lines_and_its_pad(mine: Writer) -> N
     mine.call("scratch_delete_cell", **given)
     gone = mine.read(f"{uri}@2")
     assert gone["text"] == "# A\n\nsails\n"
-    cell_id = given["cell_id"]
-    assert f"deleted (restore: scratch_restore with cell_id {cell_id[:8]})" in gone["became"]
-    mine.call("scratch_restore", cell_id=cell_id[:8])
+    operation = mine.call("desk_history")["changes"][0]["operation"]
+    assert f"deleted (restore: desk_undo with operation {operation})" in gone["became"]
+    mine.call("desk_undo", operation=operation)
     assert mine.read(uri)["text"] == "b"
 
 

@@ -209,10 +209,8 @@ def find_gone(tx: Tx, address: Address) -> Opened | None:
     (entry,) = last
     became = "deleted for good"
     if entry.version_before is not None and entry.version_after is None:
-        how = f"desk_undo with operation {short_operation(entry.operation)}"
-        if entry.kind == "cell":
-            how = f"scratch_restore with cell_id {short_id(entry.ref)}"
-        became = f"deleted (restore: {how})"
+        operation = short_operation(entry.operation)
+        became = f"deleted (restore: desk_undo with operation {operation})"
     return Opened(  # what the trash was emptied of has no entry that says so
         Address(address.kind, short_id(entry.ref)),
         "",

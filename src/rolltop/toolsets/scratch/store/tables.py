@@ -178,7 +178,6 @@ keep_journal(
         order=frozenset({"position"}),
         owner=("pad", "scratch_id"),
         version="version",
-        restore="scratch_restore",
     ),
 )
 for _table in (contents, cell_tags):
