@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from dataclasses import dataclass, replace
 from typing import Final
@@ -23,10 +24,17 @@ MAX_LABEL_LENGTH: Final = 100
 ALL_PROJECTS: Final = "*"
 """Stands for every project where one is asked for, and so names none."""
 
+_SESSION_END: Final = re.compile(r" \([0-9a-f]{6}\)\Z", re.ASCII)
+
 
 def is_project_name(text: str) -> bool:
     """Whether a trimmed text can be a project's name: 1 to 100 printable characters, not `*`."""
     return 1 <= len(text) <= MAX_PROJECT_LENGTH and text.isprintable() and text != ALL_PROJECTS
+
+
+def names_session(label: str) -> bool:
+    """Whether a label ends with a session; a client's own name may end in parentheses too."""
+    return _SESSION_END.search(label) is not None
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,9 @@ class Principal:
     is empty in a user's own workspace. A viewer may only read, and only an owner takes back what
     others did.
 
-    `project` is the connection's and `session` tells it from the others of its client; each is
-    empty for none. `tool` and `operation`, an id, are those of the running call.
+    `project` is the connection's and `session`, of 6 hexadecimal digits, tells it from the others
+    of its client; each is empty for none. `tool` and `operation`, an id, are those of the running
+    call.
     """
 
     user_id: str

@@ -56,27 +56,31 @@ def test_who_names_a_client_that_did_nothing_is_told_who_did(
     assert "owner of the workspace" in error_of(desk, stranger, since="0", actor="gem")["hint"]
 
 
-def test_a_client_s_name_means_its_work_in_the_project(desk: AppContext, me: Principal) -> None:
+@pytest.mark.parametrize("gem", ["gem", "Gem (via mcp-remote 0.1.29)"])
+def test_a_client_s_name_means_its_work_in_the_project(
+    desk: AppContext, me: Principal, gem: str
+) -> None:
     here, there, nowhere = (
-        replace(me, actor="gem", session=name[:4], project=name) for name in ("port", "sea", "")
+        replace(me, actor=gem, session=session, project=project)
+        for session, project in (("00ab12", "port"), ("123456", "sea"), ("", ""))
     )
     sea = answer_of(desk, there, "note_save", text="sea")["uri"]
     loose = answer_of(desk, nowhere, "note_save", text="loose")["uri"]
     port = answer_of(desk, here, "note_save", text="port")["uri"]
     tried: dict[str, Any] = {"since": "0", "dry_run": True}
-    again = replace(here, session="new")
-    named = answer_of(desk, again, "desk_undo", **tried, actor="gem")
+    again = replace(here, session="cdef00")
+    named = answer_of(desk, again, "desk_undo", **tried, actor=gem)
     assert (named["undone"], named["project"]) == ([port, loose], "port")
-    unbound = answer_of(desk, replace(here, session=""), "desk_undo", **tried, actor="gem")
+    unbound = answer_of(desk, replace(here, session=""), "desk_undo", **tried, actor=gem)
     assert unbound["project"] == "port"
     for everywhere in ({"project": "*"}, {}):
         who = again if everywhere else replace(again, project="")
-        answer = answer_of(desk, who, "desk_undo", **tried, actor="gem", **everywhere)
+        answer = answer_of(desk, who, "desk_undo", **tried, actor=gem, **everywhere)
         assert (answer["undone"], answer.get("project")) == ([port, loose, sea], None)
-    other = answer_of(desk, again, "desk_undo", **tried, actor="gem", project="sea")
+    other = answer_of(desk, again, "desk_undo", **tried, actor=gem, project="sea")
     assert (other["undone"], other["project"]) == ([loose, sea], "sea")
-    one = answer_of(desk, again, "desk_undo", **tried, actor="gem (sea)")
+    one = answer_of(desk, again, "desk_undo", **tried, actor=f"{gem} (123456)")
     assert (one["undone"], one.get("project")) == ([sea], None)
-    error = error_of(desk, replace(again, project="lake"), since="2", actor="gem")
+    error = error_of(desk, replace(again, project="lake"), since="2", actor=gem)
     assert "in project lake" in error["message"]
-    assert "gem (port)" in error["hint"]
+    assert f"{gem} (00ab12)" in error["hint"]

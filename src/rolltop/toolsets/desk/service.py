@@ -26,6 +26,7 @@ from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
+from rolltop.core.principal import names_session
 from rolltop.core.tools import Toolset
 from rolltop.toolsets.desk import history, links, resume, search, undo, versions
 from rolltop.toolsets.desk.files import open_file, open_section
@@ -305,7 +306,7 @@ def _parse_wanted(
 
 def _is_one_session(call: CallContext, actor: str | None) -> bool:
     """Whether those who are meant are one session: a client's name is that of all its windows."""
-    return actor.endswith(")") if actor else bool(call.principal.session)
+    return names_session(actor) if actor else bool(call.principal.session)
 
 
 def _undo_answer(call: CallContext, undone: Undone, *, dry_run: bool) -> UndoAnswer:
