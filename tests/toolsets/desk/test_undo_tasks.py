@@ -136,3 +136,21 @@ def test_what_is_in_the_way_is_another_s_and_never_what_is_undone(
         assert f"Undo {theirs} first, then {first}," in hint()
         answer_of(desk, me, "desk_undo", operation=operation)
     assert answer_of(desk, me, "get_task", task_id=task)["data"]["title"] == "a"
+
+
+@pytest.mark.parametrize("later", [{"priority": 1}, {"comment": "c"}, {"tags": ["t"]}])
+def test_what_changed_something_else_later_is_not_in_the_way(
+    desk: AppContext, me: Principal, later: dict[str, object]
+) -> None:
+    task = answer_of(desk, me, "add_task", title="a")["data"]["task_id"]
+    for changed in ({"title": "b"}, {"title": "c", "description": "d"}, later):
+        answer_of(desk, me, "update_task", task_id=task, **changed)
+    changes = answer_of(desk, me, "desk_history")["changes"]
+    _later, second, first = (change["operation"] for change in changes[:3])
+    refused = call_tool(desk, me, "desk_undo", operation=first)
+    assert refused.code == "CONFLICT"
+    assert f"Undo {second} first, then {first}," in refused.structured["error"]["hint"]
+    answer_of(desk, me, "desk_undo", operation=second)
+    answer_of(desk, me, "desk_undo", operation=first)
+    assert answer_of(desk, me, "get_task", task_id=task)["data"]["title"] == "a"
+    assert "undone_by" not in answer_of(desk, me, "desk_history")["changes"][2]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from rolltop.core.context import AppContext, import_object
@@ -13,6 +15,7 @@ from rolltop.core.db.engine import batches
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import Entry, EntryFilter
+from rolltop.core.journal.tables import journaled_tables
 from rolltop.core.journal.undo import BLOCKED, UndoConflict
 from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
@@ -220,13 +223,31 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
 
 
 def _find_obstacle(tx: Tx, entry: Entry) -> Entry | None:
-    """Return the newest later entry of the same thing that stands and undoes none of the others."""
+    """Return the newest later entry of the same thing that stands and undoes none of the others.
+
+    One that changed the same columns goes before the others.
+    """
     kind, ref = entry.thing
     wanted = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
     later = history.read_entries(tx, wanted, limit=MAX_ENTRIES, newest_first=True, heads_only=True)
     undone = history.undone_by(tx, [one.operation for one in later])
     cancelled = {*undone, *undone.values()}
-    return next((one for one in later if one.operation not in cancelled), None)
+    standing = (one for one in later if one.operation not in cancelled)
+    columns = _columns_of(entry)
+    whole = history.stream_entries(tx, wanted, limit=MAX_ENTRIES, newest_first=True)
+    same = (one for one in whole if columns & _columns_of(one) and one.operation not in cancelled)
+    return next(chain(same, standing), None)
+
+
+def _columns_of(entry: Entry) -> set[tuple[str, str, str]]:
+    """Return what of its thing an entry changed, by table, key and column, if an undo minds it."""
+    kept = {table.name: journaled for table, journaled in journaled_tables()}
+    return {
+        (change["table"], json.dumps(change["key"], sort_keys=True), column)
+        for change in entry.changes
+        for column in dict[str, Any](change["before"] or change["after"])
+        if column not in (table := kept[change["table"]]).moving | table.computed | table.order
+    }
 
 
 def _by_kind(app: AppContext, field: str) -> dict[str, Any]:
