@@ -171,6 +171,14 @@ def test_a_schema_of_a_pad_is_told_by_its_name(desk: AppContext, me: Principal) 
     ]
 
 
+def test_lines_of_a_value_make_no_lines_of_the_history(desk: AppContext, me: Principal) -> None:
+    task = call(desk, me, "add_task", title="a")["data"]["task_id"]
+    call(desk, me, "update_task", task_id=task, acceptance=["one\ntwo\u2028three"])
+    assert said(desk, me)[-1] == "update_task task: acceptance +one two three"
+    (shown,) = call(desk, me, "get_task", task_id=task)["data"]["history"]
+    assert len(shown.splitlines()) == 1
+
+
 def test_a_line_of_many_changes_is_cut(desk: AppContext, me: Principal) -> None:
     task = call(desk, me, "add_task", title="a" * 90)["data"]["task_id"]
     call(desk, me, "update_task", task_id=task, title="b" * 90, description="c" * 90, priority=1)

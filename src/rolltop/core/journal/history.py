@@ -387,7 +387,8 @@ def _show(kind: TypeEngine[Any] | None, value: object) -> str:
 
 
 def _preview(value: object) -> str:
-    return _shorten("none" if value is None else str(value), _MAX_SHOWN)
+    text = "none" if value is None else " ".join(str(value).splitlines())
+    return _shorten(text, _MAX_SHOWN)
 
 
 def _shorten(text: str, length: int) -> str:
