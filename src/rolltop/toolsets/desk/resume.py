@@ -332,10 +332,8 @@ def fit_answer(overview: Overview, call: CallContext, project: str | None) -> Re
         some = [*touched[:whole], *brief[whole:count]]
         return _render(overview, _shorten_titles(_with(open_items, some), 100), extra)
 
-    whole = count_fitting(len(touched), call.budget, lambda count: render(count, count))
-    return render(
-        count_fitting(len(touched), call.budget, lambda count: render(count, whole)), whole
-    )
+    count = count_fitting(len(touched), call.budget, render)
+    return render(count, count_fitting(count, call.budget, lambda whole: render(count, whole)))
 
 
 def add_files(answer: ResumeAnswer, touched: TouchedFiles, budget: int) -> ResumeAnswer:
