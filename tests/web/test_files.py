@@ -42,7 +42,7 @@ def test_folders_lead_to_files_and_files_to_lines(ann: Visitor) -> None:
     assert ("span", {"class": "line asked", "id": "L900"}) in page.elements
     after = ann.get("/files/code/long.py")
     assert "line_501" not in after.text
-    more = ann.get(next(link for link in after.links() if "?line=" in link and "#" not in link))
+    more = ann.get(next(link for link in after.links() if "?from=" in link))
     assert "line_501 = 501" in more.text
     assert ann.get("/files/code/empty.txt").status == 200
 
@@ -54,9 +54,10 @@ def lines_of(page: Page) -> list[int]:
 
 
 def test_a_line_that_is_not_there_any_more_leads_to_a_page_of_the_file(ann: Visitor) -> None:
-    page = ann.get("/files/code/long.py?line=99999")
-    assert (page.status, lines_of(page)) == (200, list(range(1, 501)))
-    assert "Lines 1 to 500 of 1200" in page.text
+    for gone in ("line=99999", "from=99999", "line=0", "from=0"):
+        page = ann.get(f"/files/code/long.py?{gone}")
+        assert (page.status, lines_of(page)) == (200, list(range(1, 501)))
+        assert "Lines 1 to 500 of 1200" in page.text
 
 
 def test_lines_and_sections_of_a_file_fill_one_page_at_most(ann: Visitor, tmp_path: Path) -> None:
@@ -67,12 +68,43 @@ def test_lines_and_sections_of_a_file_fill_one_page_at_most(ann: Visitor, tmp_pa
         page = ann.get(path)
         seen += lines_of(page)
         cut.append("too long" in page.text)
-        path = next((link for link in page.links() if link.endswith(f"line={seen[-1] + 21}")), "")
+        path = next((link for link in page.links() if link.endswith(f"from={seen[-1] + 1}")), "")
     assert (seen, cut) == (list(range(1, 62)), [False, True, False])
     (tmp_path / "tree" / "heads.md").write_text("# Head\n\ntext\n\n" * 5000)
     page = ann.get("/files/code/heads.md")
     assert "and more" in page.text
     assert 99 < len([link for link in page.links() if "#L" in link]) < 2000
+
+
+def save_document(path: Path, paragraphs: list[str]) -> None:
+    document = WordDocument()
+    for text in paragraphs:
+        document.add_paragraph(text)
+    document.save(str(path))
+
+
+@pytest.mark.parametrize("name", ["rows.txt", "rows.docx"])
+def test_a_link_to_a_line_below_long_ones_leads_to_it(
+    ann: Visitor, tmp_path: Path, name: str
+) -> None:
+    rows = ["word " * 5000] * 60
+    (tmp_path / "tree" / "rows.txt").write_text("\n".join(rows))
+    save_document(tmp_path / "tree" / "rows.docx", rows)
+    page = ann.get(f"/files/code/{name}?line=51")
+    assert ("span", {"class": "line asked", "id": "L51"}) in page.elements
+
+
+def test_no_line_of_a_document_that_is_there_whole_is_said_to_be_cut(
+    ann: Visitor, tmp_path: Path
+) -> None:
+    save_document(tmp_path / "tree" / "rows.docx", ["word " * 3000] * 30)
+    path, seen = "/files/code/rows.docx", list[int]()
+    while path:
+        page = ann.get(path)
+        assert "too long" not in page.text
+        seen += lines_of(page)
+        path = next((link for link in page.links() if link.endswith(f"from={seen[-1] + 1}")), "")
+    assert seen == list(range(1, 60))
 
 
 def test_an_exact_search_leads_to_the_line(ann: Visitor) -> None:
@@ -86,22 +118,18 @@ def test_an_exact_search_leads_to_the_line(ann: Visitor) -> None:
 
 
 def test_a_document_shows_its_text(ann: Visitor, tmp_path: Path) -> None:
-    document = WordDocument()
-    document.add_paragraph("Herons wade")
-    document.save(str(tmp_path / "tree" / "birds.docx"))
+    save_document(tmp_path / "tree" / "birds.docx", ["Herons wade"])
     (tmp_path / "tree" / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     assert "Herons wade" in ann.get("/files/code/birds.docx?line=1").text
     assert ann.get("/files/code/image.png").status == 400
 
 
 def test_a_long_document_is_shown_by_its_lines(ann: Visitor, tmp_path: Path) -> None:
-    document = WordDocument()
-    for number in range(1, 1201):
-        document.add_paragraph(f"heron {number}.")
-    document.save(str(tmp_path / "tree" / "birds.docx"))
+    paragraphs = [f"heron {number}." for number in range(1, 1201)]
+    save_document(tmp_path / "tree" / "birds.docx", paragraphs)
     first = ann.get("/files/code/birds.docx")
     assert ("heron 1." in first.text, "heron 1100." in first.text) == (True, False)
-    more = ann.get(next(link for link in first.links() if "?line=" in link))
+    more = ann.get(next(link for link in first.links() if "?from=" in link))
     assert "heron 251." in more.text
     page = ann.get("/files/code/birds.docx?line=2001")
     (asked,) = [given["id"] for _, given in page.elements if given.get("class") == "line asked"]

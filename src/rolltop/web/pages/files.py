@@ -40,32 +40,25 @@ async def show_files(visit: Visit) -> Response:
 
 
 async def show_file(visit: Visit) -> Response:
-    """Show a folder's entries, or lines of a file around the one asked for."""
+    """Show a folder's entries, or lines of a file: around one, or `from` one on."""
     root, path = visit.request.path_params["root"], visit.request.path_params.get("path", "")
     path = path.strip("/")
     if not path:
         return await _show_folder(visit, root, ".")
-    asked = find_number(visit.argument("line"))
-    line = 1 if asked is None or asked >= _MAX_LINE else asked
-    first = max(1, line - _BEFORE)
+    line = _find_line(visit, "line")
+    first = max(_find_line(visit, "from"), line - _BEFORE)
     try:
         page = await _read_lines(visit, root, path, first)
+        shown = page["result"]
+        if shown["end_line"] < line <= shown["total_lines"]:  # those above leave it no room
+            page = await _read_lines(visit, root, path, line)
     except ToolFailure as failure:
-        if failure.code == "RANGE_INVALID" and first > 1:  # the file is shorter than it was
-            page = await _read_lines(visit, root, path, 1)
-        elif failure.code == "RANGE_INVALID":  # the file is empty
-            page = await visit.call("repo_open_file", repo=root, path=path, lines=True)
-        elif failure.code == "FILE_BINARY" and visit.offers("desk_read"):  # a document has its text
-            uri = file_address(root, path, (first, first + _LINES - 1))
-            opened = await visit.call("desk_read", uri=uri, max_tokens=_FILE_TOKENS)
-            page = {"result": _number_lines(opened), "meta": opened}
-        elif failure.code in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:
-            try:
-                return await _show_folder(visit, root, path)
-            except ToolFailure:
-                raise failure from None
-        else:
+        if failure.code not in {"FILE_NOT_FOUND", "FILE_UNREADABLE"}:
             raise
+        try:
+            return await _show_folder(visit, root, path)
+        except ToolFailure:
+            raise failure from None
     onward: JsonObject = page["meta"].get("next", {}).get("arguments", {})
     return visit.render(
         "file",
@@ -75,21 +68,38 @@ async def show_file(visit: Visit) -> Response:
         line=line,
         sections=await _list_sections(visit, root, path),
         size=_LINES,
-        is_cut="char_start" in onward,
+        is_cut=bool(onward.get("char_start")),
     )
+
+
+def _find_line(visit: Visit, name: str) -> int:
+    asked = find_number(visit.argument(name)) or 1
+    return 1 if asked >= _MAX_LINE else asked
 
 
 async def _read_lines(visit: Visit, root: str, path: str, first: int) -> JsonObject:
-    """Return a page's lines of a file from `first` on. Raises ToolFailure."""
-    return await visit.call(
-        "repo_get_snippet",
-        repo=root,
-        path=path,
-        start_line=first,
-        end_line=first + _LINES - 1,
-        lines=True,
-        max_tokens=_FILE_TOKENS,
-    )
+    """Return a page's lines of a file or document from `first` on. Raises ToolFailure."""
+    last = first + _LINES - 1
+    try:
+        return await visit.call(
+            "repo_get_snippet",
+            repo=root,
+            path=path,
+            start_line=first,
+            end_line=last,
+            lines=True,
+            max_tokens=_FILE_TOKENS,
+        )
+    except ToolFailure as failure:
+        if failure.code == "RANGE_INVALID" and first > 1:  # the file is shorter than it was
+            return await _read_lines(visit, root, path, 1)
+        if failure.code == "RANGE_INVALID":  # the file is empty
+            return await visit.call("repo_open_file", repo=root, path=path, lines=True)
+        if failure.code == "FILE_BINARY" and visit.offers("desk_read"):  # a document has its text
+            uri = file_address(root, path, (first, last))
+            opened = await visit.call("desk_read", uri=uri, max_tokens=_FILE_TOKENS)
+            return {"result": _number_lines(opened), "meta": opened}
+        raise
 
 
 async def _show_folder(visit: Visit, root: str, path: str) -> Response:
