@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -262,6 +263,35 @@ def test_a_page_of_a_pad_has_so_many_lines_and_no_more(site: Site, ann: Visitor)
         if kinds.count("line") == 0:
             assert "JSON_SYNTAX" in page.text
     assert shown == [(2, 1900), (1, 300), (1, 0), (1, 100)]
+
+
+LONG = "".join(f"line {n} of many words\n" for n in range(15_000))
+
+
+def test_a_cell_over_a_page_goes_on_on_further_pages_to_the_cells_behind_it(
+    site: Site, ann: Visitor
+) -> None:
+    texts = ("the first", LONG, "the last")
+    pad_id, _ = new_pad(site.agent(), *[{"language": "text", "content": one} for one in texts])
+    path, pages = f"/pads/{pad_id}", list[Page]()
+    while path:
+        pages.append(ann.get(path))
+        path = next((link for link in pages[-1].links() if "cursor=" in link), "")
+    assert ("the first" in pages[0].text, "the last" in pages[-1].text) == (True, True)
+    seen = [int(n) for page in pages for n in re.findall(r"line (\d+) of many", page.text)]
+    assert seen == list(range(15_000))
+    assert f"/pads/{pad_id}" in pages[-1].links()
+
+
+def test_a_cell_alone_that_is_over_a_page_says_where_the_rest_is(site: Site, ann: Visitor) -> None:
+    pad_id, (cell_id,) = new_pad(site.agent(), {"language": "text", "content": LONG})
+    for path in (f"/pads/{pad_id}", f"/pads/{pad_id}?cell={cell_id}"):
+        page = ann.get(path)
+        assert ("line 0 of" in page.text, "line 14999 of" in page.text) == (True, False)
+        assert '"Edit" shows all of it' in page.text
+        assert not [link for link in page.links() if "cursor=" in link]
+    edit = f"/pads/{pad_id}/cells/{cell_id}"
+    assert ann.get(edit).form(edit).fields["content"] == LONG
 
 
 def test_a_title_that_an_agent_changed_meanwhile_is_not_overwritten(

@@ -102,7 +102,11 @@ async def _read_page(visit: Visit, pad_id: str, cursor: str) -> tuple[JsonObject
     cells: list[JsonObject] = pad.get("cells", [])
     ends = accumulate(map(_count_lines, cells))
     fitting = max(1, sum(1 for end in ends if end <= _PAD_LINES))
-    following = page.get("next_cursor", "")
+    # Where a cell is cut, `next` has its cursor alone; by lines of a cell it has the one sent.
+    onward: JsonObject = page.get("next", {}).get("arguments", {})
+    following = page.get("next_cursor") or onward.get("cursor", "")
+    if following == cursor:
+        following = ""
     if cells[fitting:]:
         following = cursor_at(pad["scratch_id"], cells[fitting]["cell_id"])
     return {**pad, "cells": cells[:fitting]}, following
