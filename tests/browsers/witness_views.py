@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from docx import Document as WordDocument
 from playwright.sync_api import expect, sync_playwright
 
 from tests.browsers.witness_chromium import FLAGS
@@ -135,25 +136,31 @@ def test_a_hit_is_opened_by_the_host_and_shown_below(
     expect(hit).not_to_contain_text("At dusk they rest.")
 
 
-def test_a_long_cell_and_a_long_file_are_read_to_their_ends(
+def test_a_long_cell_file_and_document_are_read_to_their_ends(
     server: HttpServer, tree: Path, show: Show
 ) -> None:
-    text = "Cormorants\n" + "".join(f"line {at} of wings in the wind\n" for at in range(6000))
+    lines = ["Cormorants", *(f"line {at} of wings in the wind" for at in range(6000))]
+    text = "\n".join(lines)
     (tree / "birds.txt").write_text(text)
+    document = WordDocument()
+    document.add_paragraph(text)
+    document.save(str(tree / "birds.docx"))
     cells = [{"language": "text", "content": text}]
     cell = call(server, "scratch_create", cells=cells)["scratchpad"]["cells"][0]["uri"]
-    file = "rolltop://file/docs/birds.txt"
-    call(server, "desk_link", **{"from": cell, "relation": "evidence", "to": file})
+    files = [f"rolltop://file/docs/birds.{kind}" for kind in ("txt", "docx")]
+    for file in files:
+        call(server, "desk_link", **{"from": cell, "relation": "evidence", "to": file})
     view = show("desk_search", {"query": "cormorants", "kinds": ["cell"], "project": "*"})
     hit = view.get_by_role("listitem")
-    for uri, opened in ((cell, hit), (file, hit.get_by_role("listitem"))):
+    for uri in (cell, *files):
+        opened = hit.get_by_role("listitem").filter(has_text=uri) if uri in files else hit
         view.get_by_role("button", name=f"Open {uri}").press("Enter")
         shown = opened.locator("pre").last
         for line in (3000, 5999):
             expect(shown).not_to_contain_text(f"line {line} of")
             opened.get_by_role("button", name="Read on").click()
             expect(shown).to_contain_text(f"line {line} of")
-        assert "\\n" not in shown.inner_text()
+        assert shown.inner_text().split("\n") == lines
         expect(view.get_by_role("button", name="Read on")).to_have_count(0)
 
 

@@ -124,10 +124,10 @@ function moment(at) {
   return Number.isNaN(date.getTime()) ? at : date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }
 
-// The text of what desk_read opened, or of the file or cell that another tool reads on in, or the
-// answer's fields, as lines.
+// The text of what desk_read opened, or of the file, document or cell that another tool reads on in,
+// or the answer's fields, as lines.
 function linesOf(answer) {
-  const text = answer.text ?? answer.result?.text ?? answer.scratchpad?.cells?.[0]?.content;
+  const text = answer.text ?? answer.content ?? answer.result?.text ?? answer.scratchpad?.cells?.[0]?.content;
   if (typeof text === "string") return text.replace(/\n$/, "").split("\n");
   const { uri, kind, title, became, links, next, next_cursor, truncated, task, data, ...fields } = answer;
   const { version, updated_at, ...shown } = task ?? data ?? fields;
