@@ -30,6 +30,7 @@ from rolltop.documents.extractors.document_reader import (
     MAX_SECONDS,
     ExtractionPool,
     ParsedDocument,
+    ParserFault,
     library_versions,
 )
 from rolltop.documents.extractors.formats import is_extracted
@@ -136,7 +137,7 @@ class DocumentCache:
 
     def __init__(self, app: AppContext) -> None:
         self._app: Final = app
-        seconds = min(MAX_SECONDS, app.settings["call_timeout"] / 2)
+        seconds = min(MAX_SECONDS, app.settings["call_timeout"])
         self._pool: Final = ExtractionPool(seconds)
         self._lock: Final = Lock()
         self._documents: Final = OrderedDict[str, OpenDocument]()
@@ -269,13 +270,16 @@ class DocumentCache:
 
     def _read(self, raw: _FileBytes) -> ParsedDocument:
         try:
-            return self._pool.read(raw.data, raw.path)
-        except InvalidArgument:
+            document = self._pool.read(raw.data, raw.path)
+        except (InvalidArgument, ParserFault):
             with self._lock:
                 self._failures[raw.content] = None
                 if len(self._failures) > _MAX_FAILURES:
                     self._failures.popitem(last=False)
             raise
+        with self._lock:
+            self._failures.pop(raw.content, None)
+        return document
 
     async def _find_stored(self, call: CallContext, raw: _FileBytes) -> str | None:
         """Look up the stored outline; None if there is none in time."""
