@@ -204,6 +204,15 @@ class TestChoice:
         assert "…" in found["heading_path"]
         assert title(shelf, found["heading_path"]) == "Sub"
 
+    def test_a_cut_title_that_looks_like_a_path_is_found(self, shelf: Shelf) -> None:
+        long = (
+            "Settings > Network > Proxy: how the server finds its way out, step by step, in order"
+        )
+        shelf.put("guide.md", f"# Doc\n\n## {long}\n\nText.\n\n{'word ' * 12_000}")
+        header = shelf.ok("smart_read", file_path="guide.md")["sections"]["headers"][1]
+        assert header.endswith("…")
+        assert title(shelf, header) == long
+
     def test_an_exact_title_wins_over_a_beginning(self, shelf: Shelf) -> None:
         shelf.put("t.md", "# Setup on Linux\n\n# Setup\n\n# The setup\n")
         answer = shelf.ok("read_section", file_path="t.md", section_heading="setup")

@@ -49,7 +49,7 @@ def find_sections(sections: Sequence[Section], heading: str) -> list[Section]:
     titles = [normalize_title(section.title) for section in sections]
     found = [at for at, other in enumerate(titles) if other == title]
     if not found and ">" in title:
-        found = _find_by_path(sections, titles, heading)
+        found = _find_cut(titles, title) or _find_by_path(sections, titles, heading)
     elif not found:
         found = _best_matches(titles, title)
     return [sections[at] for at in _prefer_spelled(sections, found, heading)]
@@ -137,9 +137,15 @@ def _best_matches(titles: Sequence[str], title: str) -> list[int]:
     for matches in _title_matchers(title):
         if found := [at for at, other in enumerate(titles) if matches(other)]:
             return found
-    if begun := _ELLIPSIS.sub("", title):
-        return [at for at, other in enumerate(titles) if begun != title and other.startswith(begun)]
-    return []
+    return _find_cut(titles, title)
+
+
+def _find_cut(titles: Sequence[str], title: str) -> list[int]:
+    """Return the positions of the titles that an answer showed cut as this one."""
+    begun = _ELLIPSIS.sub("", title)
+    if begun in {"", title}:
+        return []
+    return [at for at, other in enumerate(titles) if other.startswith(begun)]
 
 
 def _title_matchers(title: str) -> tuple[Callable[[str], bool], ...]:
