@@ -117,6 +117,9 @@ class TestSentences:
             ("rust", "#[test]\n//! A comment that says what it does.", 2),
             ("php", "<?php\n# A comment that says what it does.", 2),
             ("shell", "cat <<EOF\ntext\nEOF\n  # A comment that says what it does.", 4),
+            ("shell", "x=$(( 1 << BITS ))\n# A comment that says what it does.", 2),
+            ("ruby", "all << Error.new(1)\n# A comment that says what it does.", 2),
+            ("ruby", "x = <<A\n=begin\nA\n# A comment that says what it does.", 4),
             ("ruby", "x = 1\n=begin\nA comment that says what it does.\n=end", 3),
         ],
     )

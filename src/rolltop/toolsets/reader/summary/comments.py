@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -15,13 +18,12 @@ else:
     source = lazy("rolltop.documents.outline.source")
 
 _LINE: Final = r"(?<!\S)\#[^\n]*+"
-_HERE_DOCUMENT: Final = (
-    r"(?<![<\w])<<[-~]?[ ]?[\"'\\]?(?P<d>[A-Z_]\w*+)[^\n]*+(?>.*?^[ \t]*+(?P=d)\b|.*)"
-)
+_HERE_DOCUMENT: Final = r"[\"'\\]?(?P<here>[A-Z_]\w*+)"
 _SCRIPTS: Final = {
-    "ruby": rf"{_LINE}|^=begin\b(?>.*?^=end\b|.*)|^__END__\n.*|{_HERE_DOCUMENT}",
-    "shell": rf"{_LINE}|{_HERE_DOCUMENT}",
+    "ruby": rf"{_LINE}|^=begin\b(?>.*?^=end\b|.*)|^__END__\n.*|(?<![<\w])<<[-~]?{_HERE_DOCUMENT}",
+    "shell": rf"{_LINE}|(?<![<\w])<<-?[ ]?{_HERE_DOCUMENT}",
 }
+_HERE_END: Final = re.compile(r"^[ \t]*+([A-Z_]\w*+)[ \t\r]*+$", re.MULTILINE)
 _WITH_HASH: Final = frozenset({"python", "php", *_SCRIPTS})
 """In the others a hash begins a directive."""
 _QUOTES: Final = ('"', "'")
@@ -36,20 +38,40 @@ def comment_text(text: str, kind: str) -> str:
     """
     parts: list[str] = []
     depth = end = 0
-    for token in _tokens(kind).finditer(text):
+    ends = _here_ends(text) if kind in _SCRIPTS else {}
+    at, tokens = 0, _tokens(kind)
+    while token := tokens.search(text, at):
+        at = token.end()
         if token.lastgroup == "bracket":
             depth = max(0, depth + (1 if token.group() in "([{" else -1))
         elif token.lastgroup == "declaration":
             depth = 0  # ends a bracket that was never closed
         else:
-            before = text[end : token.start()]
-            end = token.end()
+            if token.lastgroup == "here":
+                at = _end_here(ends, token["here"], at)
+            before, whole = text[end : token.start()], text[token.start() : at]
+            end = at
             is_first = not parts or "\n" in before
             parts.append("\n" * before.count("\n"))
-            prose = _prose(token.group(), before, kind, depth) if is_first else None
-            parts.append("\n" * token.group().count("\n") if prose is None else prose)
+            prose = _prose(whole, before, kind, depth) if is_first else None
+            parts.append("\n" * whole.count("\n") if prose is None else prose)
     parts.append("\n" * text.count("\n", end))
     return "".join(parts)
+
+
+def _here_ends(text: str) -> dict[str, list[int]]:
+    """Return where each name stands alone on a line that may end a here-document."""
+    ends = defaultdict[str, list[int]](list)
+    for found in _HERE_END.finditer(text):
+        ends[found[1]].append(found.end())
+    return ends
+
+
+def _end_here(ends: Mapping[str, Sequence[int]], name: str, start: int) -> int:
+    """Return where a here-document ends; `start`, behind its name, of what is none."""
+    found = ends.get(name, ())
+    at = bisect_right(found, start)
+    return found[at] if at < len(found) else start
 
 
 def _prose(token: str, before: str, kind: str, depth: int) -> str | None:
