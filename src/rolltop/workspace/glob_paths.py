@@ -22,7 +22,7 @@ _LEAD: Final = re.compile(r"[ \t]*!?(?:\./+)*")
 _NAME: Final = re.compile(r"[^/]+")
 # A name with a star stays a glob, even if a file is called so by accident.
 _NO_NAME: Final = re.compile(r"[*?]|\A\.\.?\Z")
-_SIGN: Final = re.compile(r"[\\\[\]{},]")
+_SIGN: Final = re.compile(r"[\\\[\]{},]|\A!")
 # The beginning of a glob that stands for itself.
 _LITERAL: Final = re.compile(r"[^*?\[{\\]*")
 
@@ -49,7 +49,7 @@ class GlobResolver:
 
     def _resolve_part(self, part: str) -> str:
         lead = _LEAD.match(part)
-        start = lead[0] if lead else ""
+        start = lead[0] if lead and not self._is_name(part) else ""
         glob = part[len(start) :]
         below = below_root_name(self.roots, glob)
         names = _NAME.findall(below)
@@ -60,6 +60,11 @@ class GlobResolver:
         if below == glob and len(self.chosen) == 1 and self._is_folder(root, names):
             below, names = f"{root.name}/{below}", [root.name, *names]
         return start + self._quote(root, below, names, 1)
+
+    def _is_name(self, part: str) -> bool:
+        """Whether a part that begins like an exception is a path, from a root's top on."""
+        names = _NAME.findall(part) if part.startswith("!") else []
+        return any(0 < len(names) == _count_present(root, names) for root in self.chosen)
 
     def _is_folder(self, root: Root, names: Sequence[str]) -> bool:
         """Whether a root's name is that of a folder in it, and not its own, by what it has."""

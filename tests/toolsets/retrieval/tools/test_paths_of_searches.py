@@ -15,6 +15,7 @@ SEARCHES = ("repo_search", "repo_smart_search")
 FILES = (
     "app/[slug]/page.tsx", "app/[slug]/page.css", "app/[...all]/page.tsx", "app/s/page.tsx",
     "odd {x}/f.py", "odd {x}/f,g.py", "odd x/f.py", "src/a.py", "src/deep/a.py", "[wip.md",
+    "!imp/f.py",
 )  # fmt: skip
 SLUG, ALL, ODD, SRC = {0, 1}, {2}, {4, 5}, {7, 8}
 CASES: list[tuple[dict[str, str], set[int]]] = [
@@ -35,6 +36,7 @@ CASES: list[tuple[dict[str, str], set[int]]] = [
     ({"path": "odd {x}/f,g.py"}, {5}),
     ({"path": "odd {x}", "file_glob": "*.py,*.md"}, ODD),
     ({"path": "[wip.md"}, {9}),
+    ({"path": "!imp/f.py"}, {10}),
     ({"path": "rolltop://file/code/src/a.py"}, {7}),
     ({"path": "rolltop://file/code/src/a.py#L1-3"}, {7}),
     ({"path": "rolltop://file/code/app/%5Bslug%5D/page.tsx"}, {0}),
