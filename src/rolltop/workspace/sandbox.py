@@ -140,8 +140,8 @@ class Roots:
     def locate(self, path: str, *, root: str | None = None, reader: bool = False) -> ResolvedPath:
         """Resolve a path to a file or directory.
 
-        Without `root`, a leading root name selects that root, unless it is the only one and has a
-        folder of that name, alone with the path; else the only root that has the path.
+        Without `root`, a leading root name selects that root, unless it is the only one and has the
+        path as it is written; else the only root that has the path.
         The address of a file or section is a path too. The reader also accepts absolute paths and
         file URLs, and tries its working directory first.
 

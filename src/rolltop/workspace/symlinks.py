@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rolltop.workspace.file_stat import LOCAL_FILE_SYSTEMS
+from rolltop.workspace.file_stat import (
+    LOCAL_FILE_SYSTEMS,
+    MOUNT_POINT_FIELD,
+    MOUNTS,
+    parse_mounts,
+)
 
-MOUNTS: Final = Path("/proc/self/mountinfo")
-# Of the mount point, among the fields that the kernel writes.
-_MOUNT_POINT_FIELD: Final = 4
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
 _DANGLING_ERRNOS: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # Links on the way of one; Linux follows as many.
@@ -51,15 +53,9 @@ class _MountTable:
     def __init__(self, mounts: bytes) -> None:
         """Parse the kernel's mount table; later mounts hide earlier ones."""
         self._foreign: Final[dict[str, bool]] = {}
-        for line in mounts.split(b"\n"):
-            before, between, after = line.partition(b" - ")
-            fields = before.split(b" ")
-            if between and len(fields) > _MOUNT_POINT_FIELD:
-                place = _ESCAPED.sub(
-                    lambda match: bytes([int(match[1], 8)]), fields[_MOUNT_POINT_FIELD]
-                )
-                foreign = after.split(b" ", 1)[0] not in LOCAL_FILE_SYSTEMS
-                self._foreign[os.fsdecode(place)] = foreign
+        for fields, name in parse_mounts(mounts):
+            place = _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), fields[MOUNT_POINT_FIELD])
+            self._foreign[os.fsdecode(place)] = name not in LOCAL_FILE_SYSTEMS
 
     def is_foreign(self, path: str) -> bool:
         """Report whether a path without links is on a file system that may hang."""

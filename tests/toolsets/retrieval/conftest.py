@@ -40,7 +40,7 @@ def open_forest() -> Iterator[Forest]:
 
 @pytest.fixture
 def full_disk() -> Callable[[], AbstractContextManager[None]]:
-    """Return what lets no file grow over 48 KiB: less than the first files of an index take."""
+    """A limit that lets no file grow over 48 KiB: less than the first files of an index take."""
 
     @contextmanager
     def fill() -> Generator[None]:
@@ -56,6 +56,6 @@ def full_disk() -> Callable[[], AbstractContextManager[None]]:
 
 @pytest.fixture
 def much_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return what ends all waiting for another attempt."""
+    """A call that ends all waiting for another attempt."""
     now = time.monotonic
     return lambda: monkeypatch.setattr(time, "monotonic", lambda: now() + LONG)

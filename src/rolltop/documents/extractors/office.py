@@ -226,7 +226,7 @@ def _style_finder(document: Any) -> Callable[[str | None], _ParagraphStyle]:  # 
 
 
 def _property(style: Any, name: str) -> str:  # noqa: ANN401  # as above
-    """Return what a style says of itself, "" if nothing."""
+    """Return a style's own value of a property, "" if it has none."""
     return next(iter(style.xpath(f"./w:{name}/@w:val")), "")
 
 

@@ -33,6 +33,8 @@ MAX_PAGE_BYTES: Final = 4 << 20
 MAX_BOOKMARKS: Final = 20_000
 MAX_FIELDS: Final = 20_000
 _MAX_TITLE_COMPARED: Final = 200
+_MAX_LISTED: Final = 10
+"""Pages that a note names."""
 _PICTURE: Final = re.compile(rb"\b(?:Do|BI)\b")
 
 
@@ -207,5 +209,5 @@ def _note(count: int, texts: list[str], unread: list[int], pictures: list[int]) 
 
 
 def _list_pages(numbers: list[int]) -> str:
-    more = "…" if len(numbers) > 10 else ""  # noqa: PLR2004
-    return ", ".join(map(str, numbers[:10])) + more
+    more = "…" if len(numbers) > _MAX_LISTED else ""
+    return ", ".join(map(str, numbers[:_MAX_LISTED])) + more

@@ -240,7 +240,7 @@ def _find_obstacle(tx: Tx, entry: Entry) -> Entry | None:
 
 
 def _columns_of(entry: Entry) -> set[tuple[str, str, str]]:
-    """Return what of its thing an entry changed, by table, key and column, if an undo minds it."""
+    """List by table, key and column where an entry changed its thing so that an undo minds."""
     kept = {table.name: journaled for table, journaled in journaled_tables()}
     return {
         (change["table"], json.dumps(change["key"], sort_keys=True), column)

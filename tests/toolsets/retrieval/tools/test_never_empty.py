@@ -187,7 +187,7 @@ def test_no_index_is_said_to_be_made_while_its_disk_is_full(
     for n in range(100):
         forest.put(f"code/f{n:03}.py", f"def harbour_{n}():\n    return {n}\n" * 20)
 
-    def told() -> set[str]:
+    def waiting() -> set[str]:
         ranking.update_index(forest.desk)
         answer = forest.ok("repo_smart_search", query="harbour")
         assert answer["result"]
@@ -196,7 +196,7 @@ def test_no_index_is_said_to_be_made_while_its_disk_is_full(
     trigram_index.update_index(forest.desk)
     assert "indexing" in forest.ok("repo_smart_search", query="harbour")["meta"]
     with full_disk():
-        assert told() == {"unread"}
-    assert told() == {"unread"}
+        assert waiting() == {"unread"}
+    assert waiting() == {"unread"}
     much_later()
-    assert told() == set()
+    assert waiting() == set()

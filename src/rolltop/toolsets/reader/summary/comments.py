@@ -116,6 +116,6 @@ def _without_mark(line: str, kind: str) -> str:
 
 
 def _unquote(string: str) -> str:
-    """Return what is between a string's quotes."""
+    """Return a string without its quotes."""
     quote = string[:3] if string[:3] in {'"""', "'''"} else string[0]
     return string[len(quote) :].removesuffix(quote)
