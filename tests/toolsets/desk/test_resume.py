@@ -380,13 +380,13 @@ def test_what_was_touched_loses_its_line_before_its_name(mine: Client, other: Cl
     assert titles({"all": whole}, "all") == [f"Note {number}" for number in (4, 3, 2, 1, 0)]
     brief = [{name: item[name] for name in item if name != "summary"} for item in whole]
     counts = set[tuple[int, int]]()
-    for budget in range(200, 600, 50):
+    for budget in range(200, 600, 8):
         shown = mine.resume(max_tokens=budget).get("changed_by_others", [])
         count = sum("summary" in item for item in shown)
         assert shown == [*whole[:count], *brief[count : len(shown)]]
         assert count == 0 or len(shown) == len(whole)
         counts.add((count, len(shown)))
-    assert (4, 5) in counts
+    assert {(count, 5) for count in range(6)} <= counts
 
 
 def test_what_no_budget_holds_is_counted(mine: Client) -> None:
