@@ -185,7 +185,10 @@ async def resolve_evidence(
     try:
         address = parse_address(given)
     except InvalidArgument as refused:
-        raise InvalidArgument(f"evidence: {refused.message}", hint=refused.hint) from None
+        named = kept is None and await call.run_in_thread(call.app.roots.find_address, given)
+        if not named:
+            raise InvalidArgument(f"evidence: {refused.message}", hint=refused.hint) from None
+        address = named
     path = _find_reader(call, address)
     if budget:
         budget.take(_FILE_BYTES if address.root else _RECORD_BYTES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -45,6 +46,7 @@ ALL_ROOTS: Final = "both"
 DEFAULT_ROOT: Final = "code"
 _FILE_URL: Final = "file:///"
 _URI_DELIMITERS: Final = frozenset("?#%")
+_LINES_OF: Final = re.compile(r"(?s)(.+)[:#]L?([1-9][0-9]{0,8})(?:-L?([1-9][0-9]{0,8}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,23 @@ class Roots:
             if problem.code != "FILE_NOT_FOUND":
                 raise
             raise path_not_found(path, self._describe_allowed(reader=reader)) from None
+
+    def find_address(self, text: str) -> addresses.Address | None:
+        """Return the address of the file in a named root that a plain path means, if one is there.
+
+        Lines may follow it, as in `a.py:8-12` or `a.py#L8`.
+        """
+        attempts: list[tuple[str, tuple[int, int] | None]] = [(text, None)]
+        if found := _LINES_OF.fullmatch(text):
+            first, last = int(found[2]), int(found[3] or found[2])
+            attempts.append((found[1], (first, max(first, last))))
+        for path, lines in attempts:
+            with suppress(PathError):
+                located = self.locate(path, reader=True)
+                if located.root is not None and located.path.is_file():
+                    name = located.root.name
+                    return addresses.Address("file", "", name, located.relative, lines=lines)
+        return None
 
     def _meant_place(self, path: str, root: str | None, *, reader: bool) -> tuple[str, str | None]:
         """Return the path and root that an address or file URL stands for; any other path as it is.

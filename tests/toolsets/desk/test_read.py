@@ -444,3 +444,61 @@ def test_tools_take_the_address_that_is_shown_or_the_start_of_an_id_for_the_id(
     assert mine.call("scratch_read", scratch_id=pad["uri"], cell_ids=[cell])["scratchpad"]["cells"]
     for tool, name, uri in (("note_get", "id", task), ("get_task", "task_id", f"{task}@1")):
         assert call_tool(mine.desk, mine.scope, tool, **{name: uri}).is_error
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ("guide/b.md", ""),
+        ("./guide/b.md", ""),
+        ("docs/guide/b.md", ""),
+        ("guide/b.md:3", "#L3"),
+        ("guide/b.md:3-4", "#L3-4"),
+        ("guide/b.md#L3-L4", "#L3-4"),
+        ("file://{folder}/guide/b.md", ""),
+        ("{folder}/guide/b.md:3", "#L3"),
+        ("guide/c:12", ""),
+    ],
+)
+def test_a_plain_path_means_its_file(mine: Reader, given: str, lines: str) -> None:
+    version = mine.put("guide/b.md", NOTE)
+    name = "c:12" if "c:12" in given else "b.md"
+    mine.put("guide/c:12", NOTE)
+    uri = f"rolltop://file/docs/guide/{quote(name)}@{version}{lines}"
+    assert mine.read(given.format(folder=mine.folder))["uri"] == uri
+    link = {"from": given.format(folder=mine.folder), "to": "https://example.org/"}
+    assert mine.call("desk_link", relation="relates", **link)["uri"] == uri.replace(
+        f"@{version}", ""
+    )
+
+
+def test_a_plain_id_means_its_thing(mine: Reader) -> None:
+    note = mine.call("note_save", text=NOTE)
+    task = mine.call("add_task", title="Sail")["data"]
+    pad = mine.call("scratch_create", cells=[{"language": "txt", "content": "a"}])["scratchpad"]
+    cell = pad["cells"][0]
+    uri = note["uri"]
+    for given in (note["id"], uri[-8:], f"note/{note['id']}", uri.replace("//note", "//notes")):
+        assert mine.read(given)["text"] == NOTE
+        assert mine.call("desk_history", uri=given)["changes"][0]["uri"] == f"{uri}@1"
+    for one, given in ((task, task["task_id"]), (pad, pad["scratch_id"]), (cell, cell["cell_id"])):
+        assert mine.read(given)["uri"].startswith(one["uri"])
+    linked = mine.call("desk_link", **{"from": note["id"]}, relation="relates", to=task["task_id"])
+    assert (linked["uri"], linked["to"]) == (uri, task["uri"])
+
+
+def test_what_is_no_name_of_anything_is_told_what_an_address_is(mine: Reader) -> None:
+    note = mine.call("note_save", text=NOTE)
+    wrong = (
+        "guide/none.md",
+        "../secret",
+        "12345678",
+        f"task/{note['id']}",
+        "word",
+        "a\nb",
+        "/etc/passwd",
+    )
+    for given in wrong:
+        error = mine.fails(given)
+        assert error["code"] == "INVALID_ARGUMENT"
+        assert "is no address" in error["message"]

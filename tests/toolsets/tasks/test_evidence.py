@@ -472,3 +472,9 @@ def test_evidence_of_another_s_task_is_looked_for_among_their_things(
         assert "missing" not in str(one)
     done = for_them("complete_task", task_id=task["task_id"])["data"]
     assert done["status"] == "completed"
+
+
+def test_a_plain_path_is_the_evidence_that_its_address_is(call: Call) -> None:
+    task = call("add_task", title="Plain", evidence=["log.md:3", "log.md"])["data"]
+    found = call("get_task", task_id=task["task_id"])["data"]["evidence"]
+    assert [one["uri"] for one in found] == [LINES, "rolltop://file/docs/log.md"]

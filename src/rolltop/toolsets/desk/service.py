@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final, cast
@@ -14,9 +15,12 @@ from typing import Any, Final, cast
 from rolltop.core import cursor as cursors
 from rolltop.core.addresses import (
     RECORD_KINDS,
+    SCHEME,
     Address,
     Kind,
     full_address,
+    is_address,
+    is_id_start,
     parse_address,
     show_address,
 )
@@ -24,6 +28,7 @@ from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument, InvalidConfig, InvalidText, NotFound
+from rolltop.core.evidence import WEB_ADDRESS
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import BudgetTooSmall, Page
 from rolltop.core.principal import names_session
@@ -38,7 +43,7 @@ from rolltop.toolsets.desk.models import (
     ResumeAnswer,
     UndoAnswer,
 )
-from rolltop.toolsets.desk.opened import Opened
+from rolltop.toolsets.desk.opened import Opened, choose_one
 from rolltop.toolsets.desk.records import open_cell, open_note, open_pad, open_task
 from rolltop.toolsets.desk.undo import Undone
 from rolltop.toolsets.notes import TOOLSET as NOTES
@@ -80,7 +85,8 @@ class DeskService:
             NotFound: nothing is there, or it is another user's.
 
         """
-        address = parse_address(require_storable(uri, "uri"))
+        uri = await self._find_address(call, uri, "uri")
+        address = parse_address(uri)
         request = versions.EarlierRequest.parse(uri, address, as_of, self._app.database.now())
         self._require_offered(address)
         try:
@@ -115,6 +121,8 @@ class DeskService:
             NotFound: nothing is there, or no such link.
 
         """
+        source = await self._find_address(call, source, "from")
+        target = await self._find_address(call, target, "to")
         start, end = links.parse_end(source, "from"), links.parse_end(target, "to")
         if not remove:
             start, end = await self._find_end(call, start), await self._find_end(call, end)
@@ -138,6 +146,33 @@ class DeskService:
             "to": show_address(end.uri),
             "linked": not remove,
         }
+
+    async def _find_address(self, call: CallContext, given: str, name: str) -> str:
+        """Return the address that a plain id or path means; any other text as it is.
+
+        Raises InvalidArgument for the beginning of several ids.
+        """
+        text = require_storable(given, name).strip()
+        if is_address(text) or WEB_ADDRESS.fullmatch(text):
+            return text
+        if file := await call.run_in_thread(self._app.roots.find_address, text):
+            return str(file)
+        kind, slash, record_id = text.removeprefix(SCHEME).rpartition("/")
+        records: tuple[Kind, ...] = ("note", "pad", "cell", "task")
+        kinds = [one for one in records if not slash or kind in {one, f"{one}s"}]
+        found = [uri for one in kinds if (uri := await self._find_record(call, one, record_id))]
+        return choose_one(name, text, found) if found else text
+
+    async def _find_record(self, call: CallContext, kind: Kind, record_id: str) -> str | None:
+        toolset, _open_address = _OPENERS[kind]
+        if not is_id_start(record_id) or not self._app.has_toolset(toolset.name):
+            return None
+        with suppress(NotFound):
+            opened = await self._open(
+                replace(call, budget=0, cursor=None), Address(kind, record_id)
+            )
+            return full_address(kind, opened.record_id)
+        return None
 
     async def _find_end(self, call: CallContext, end: End) -> End:
         """Return an end with the whole id of what is there. Raises NotFound."""
@@ -228,7 +263,8 @@ class DeskService:
         )
         wanted = history.filter_by_project(project, wanted)
         if uri is not None:
-            wanted = history.filter_by_address(require_storable(uri, "uri"), wanted)
+            uri = await self._find_address(call, uri, "uri")
+            wanted = history.filter_by_address(uri, wanted)
         return await call.read(history.list_page, wanted, call.cursor, newest_first=True)
 
     async def list_changes(
