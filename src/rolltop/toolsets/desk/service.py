@@ -159,7 +159,7 @@ class DeskService:
             return str(file)
         kind, slash, record_id = text.removeprefix(SCHEME).rpartition("/")
         records: tuple[Kind, ...] = ("note", "pad", "cell", "task")
-        kinds = [one for one in records if not slash or kind in {one, f"{one}s"}]
+        kinds: list[Kind] = [one for one in records if not slash or kind in {one, f"{one}s"}]
         found = [uri for one in kinds if (uri := await self._find_record(call, one, record_id))]
         return choose_one(name, text, found) if found else text
 
