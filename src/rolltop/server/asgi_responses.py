@@ -1,16 +1,50 @@
-"""What is asked of a request below the protocol, and its body given once more."""
+"""What is asked of a request below the protocol, its refusal, and its body given once more."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from starlette.types import Message, Receive, Scope
+from starlette.responses import JSONResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
 from rolltop.core import logging
 from rolltop.core.principal import Principal
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 
+CLOSE_HEADERS: Final = {"connection": "close"}
 _PATHS: Final = {"/mcp", "/health", "/ready", "/metrics"}
+
+
+class Rejection(Exception):
+    """A request that is not served: the answer to it, and why it is not, for the log.
+
+    `caller` is whose request it was, if that is known: rejected ones count for the limits too.
+    """
+
+    def __init__(self, response: Response, reason: str, caller: str = "") -> None:
+        super().__init__(reason)
+        self.response: Final = response
+        self.reason: Final = reason
+        self.caller: Final = caller
+
+    @classmethod
+    def with_message(
+        cls,
+        status: int,
+        text: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        reason: str = "",
+        caller: str = "",
+    ) -> Rejection:
+        """Return one that answers with `{"error": text}`."""
+        return cls(JSONResponse({"error": text}, status, headers), reason or text, caller)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, and log why it is not served."""
+        log_refusal(scope, self.response.status_code, self.reason)
+        await self.response(scope, receive, send)
 
 
 def client_address(scope: Scope) -> str:

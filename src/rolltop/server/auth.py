@@ -7,7 +7,7 @@ import hmac
 import math
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +27,7 @@ from rolltop.core.errors import (
 )
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import READ, WRITE, Principal
+from rolltop.server.asgi_responses import Rejection
 from rolltop.server.oauth import InvalidToken, TokenClaims, TokenIssuer
 from rolltop.server.rate_limits import CallLimits, WrongTokens
 
@@ -42,7 +43,6 @@ else:
     identities = lazy("rolltop.core.identities")
     workspaces = lazy("rolltop.core.workspaces")
 
-_OUT_OF_REACH: Final = 503
 _UNAUTHENTICATED: Final = "This server needs a token: `rolltop token create EMAIL` makes one"
 _INVALID_CREDENTIAL: Final = "The token is unknown, expired or revoked"
 SETTINGS_ACTOR: Final = "http.bearer_token"
@@ -54,17 +54,6 @@ _FOREIGN_WORKSPACE: Final = "This token is not for that workspace, or its user i
 _UNKNOWN_SUBJECT: Final = "The issuer's token is valid, but whom it names is no user here"
 _MAX_HASHES_AGE: Final = 1.0
 _WORKSPACE_HEADER: Final = "rolltop-workspace"
-
-
-@dataclass(frozen=True)
-class AuthFailure:
-    """A request that may not pass: the status, what to say, and the challenge that goes along."""
-
-    status: int
-    message: str
-    challenge: str
-    caller: str = ""
-    """Whose request it was, if that is known: refused requests count for the limits too."""
 
 
 class Authenticator:
@@ -135,42 +124,38 @@ class Authenticator:
                 hint="`rolltop token create EMAIL` makes one.",
             )
 
-    async def authenticate(self, headers: Headers, address: str) -> Principal | AuthFailure | None:
+    async def authenticate(self, headers: Headers, address: str) -> Principal | None:
         """Return the principal of the token's owner; None if no token is needed nor given.
 
         The header Rolltop-Workspace names one of the token's workspaces; without it, it is for the
         first.
 
         Raises:
+            Rejection: the request may not pass.
             RateLimited: too many wrong tokens came from the address.
             Unavailable: the store, which alone knows, is out of reach: nobody passes.
 
         """
-        if self._off:
-            return self._foreign_workspace(headers)
-        given = headers.getlist("authorization")
+        given = [] if self._off else headers.getlist("authorization")
         if len(given) > 1:
-            return AuthFailure(
-                400, "Send one Authorization header", 'Bearer error="invalid_request"'
-            )
+            text = "Send one Authorization header"
+            raise _rejection(400, text, 'Bearer error="invalid_request"')
         scheme, _, token = given[0].partition(" ") if given else ("", "", "")
         if scheme.lower() == "bearer":
             return await self._find_holder(token.strip(), headers, address)
         # Nothing was wrong with a request that brought no token: RFC 6750 wants no error code.
-        needed = await self.is_token_needed()
-        if needed:
-            return AuthFailure(401, _UNAUTHENTICATED, self._challenge())
-        return self._foreign_workspace(headers)
+        if not self._off and await self.is_token_needed():
+            raise _rejection(401, _UNAUTHENTICATED, self._challenge())
+        self._check_workspace(headers)
+        return None
 
-    async def _find_holder(
-        self, token: str, headers: Headers, address: str
-    ) -> Principal | AuthFailure:
-        """Return whose the token is. Raises RateLimited and Unavailable."""
+    async def _find_holder(self, token: str, headers: Headers, address: str) -> Principal:
+        """Return whose the token is. Raises Rejection, RateLimited and Unavailable."""
         workspace = _workspace(headers)
         if self.is_bearer_token(token):
+            self._check_workspace(headers)
             owner = await self._user.principal(SETTINGS_ACTOR)
-            kept = replace(owner, permissions=owner.permissions & {READ, WRITE})
-            return self._foreign_workspace(headers) or kept
+            return replace(owner, permissions=owner.permissions & {READ, WRITE})
         if issuer := self._find_issuer(token):
             return await self._find_subject(issuer, token, address, workspace)
         return await self._find_principal(token, address, workspace)
@@ -189,22 +174,22 @@ class Authenticator:
             self._needed = await self._database.read(SYSTEM, accounts.has_any_token)
         return self._needed
 
-    def check_permission(
-        self, caller: Principal | None, message: JSONRPCMessage
-    ) -> AuthFailure | None:
-        """Return why the caller may not send this message: a token to read with cannot write."""
+    def check_permission(self, caller: Principal | None, message: JSONRPCMessage) -> None:
+        """Refuse what the caller may not send: a token to read with cannot write.
+
+        Raises Rejection.
+        """
         if caller is None or WRITE in caller.permissions or not isinstance(message, JSONRPCRequest):
-            return None
+            return
         name = (message.params or {}).get("name") if message.method == "tools/call" else None
         if not isinstance(name, str) or not self._has_tool(name, Principal.for_user("")):
-            return None
+            return
         if self._has_tool(name, caller):
-            return None
+            return
         if reason := caller.viewer_reason:
-            return _forbidden(reason)
-        return AuthFailure(
-            403, _READ_ONLY, self._challenge("insufficient_scope", _READ_ONLY, scope=WRITE)
-        )
+            raise _forbidden(reason)
+        challenge = self._challenge("insufficient_scope", _READ_ONLY, scope=WRITE)
+        raise _rejection(403, _READ_ONLY, challenge)
 
     def _challenge(self, error: str = "", description: str = "", scope: str = "") -> str:
         """Return the WWW-Authenticate of a refusal, with where to get a token if an issuer has."""
@@ -224,12 +209,10 @@ class Authenticator:
             return False
         return True
 
-    def _foreign_workspace(self, headers: Headers) -> AuthFailure | None:
-        """Return why a request without a token of its own cannot name that workspace."""
-        named = _workspace(headers)
-        if named in {"", self._workspace}:
-            return None
-        return _forbidden(_WORKSPACE_NEEDS_TOKEN)
+    def _check_workspace(self, headers: Headers) -> None:
+        """Refuse a request that names a workspace without a token for it. Raises Rejection."""
+        if _workspace(headers) not in {"", self._workspace}:
+            raise _forbidden(_WORKSPACE_NEEDS_TOKEN)
 
     async def find_access(self, plain: str, address: str, workspace: str = "") -> Access | None:
         """Return what the token opens; None if it is unknown, expired or revoked.
@@ -244,10 +227,9 @@ class Authenticator:
         if self._off:
             return None
         if issuer := self._find_issuer(plain):
-            failure = await self._verify(issuer, plain, address)
-            if isinstance(failure, AuthFailure):
-                if failure.status == _OUT_OF_REACH:
-                    raise Unavailable(failure.message)
+            try:
+                await self._verify(issuer, plain, address)
+            except Rejection:
                 return None
             raise InvalidArgument(
                 "Tokens of the issuer are for clients",
@@ -272,35 +254,34 @@ class Authenticator:
                 self._hashed_at = now
             return self._hashes
 
-    async def _find_principal(
-        self, plain: str, address: str, workspace: str
-    ) -> Principal | AuthFailure:
+    async def _find_principal(self, plain: str, address: str, workspace: str) -> Principal:
         try:
             access = await self.find_access(plain, address, workspace)
         except NotFound:
-            return _forbidden(_FOREIGN_WORKSPACE, accounts.hash_token(plain))
+            raise _forbidden(_FOREIGN_WORKSPACE, accounts.hash_token(plain)) from None
         if access is None:
-            return self._invalid()
+            raise self._invalid()
         return self.token_principal(access, actor=access.token.name)
 
-    def _invalid(self, caller: str = "") -> AuthFailure:
+    def _invalid(self, caller: str = "") -> Rejection:
         challenge = self._challenge("invalid_token", _INVALID_CREDENTIAL)
-        return AuthFailure(401, _INVALID_CREDENTIAL, challenge, caller)
+        return _rejection(401, _INVALID_CREDENTIAL, challenge, caller)
 
     async def _find_subject(
         self, issuer: TokenIssuer, token: str, address: str, workspace: str
-    ) -> Principal | AuthFailure:
-        """Return the principal of a token that the issuer made."""
-        claims = await self._verify(issuer, token, address)
-        if isinstance(claims, AuthFailure):
-            return claims
+    ) -> Principal:
+        """Return the principal of a token that the issuer made. Raises Rejection."""
+        try:
+            claims = await self._verify(issuer, token, address)
+        except Unavailable as failure:
+            raise _rejection(503, failure.message, self._challenge()) from None
         rights = {READ, WRITE} if WRITE in claims.scopes else claims.scopes & {READ}
         if not rights:
             challenge = self._challenge("insufficient_scope")
-            return AuthFailure(403, _NO_SCOPE, challenge, claims.caller)
+            raise _rejection(403, _NO_SCOPE, challenge, claims.caller)
         user = await self._find_user(claims)
         if user is None:
-            return _forbidden(_UNKNOWN_SUBJECT, claims.caller)
+            raise _forbidden(_UNKNOWN_SUBJECT, claims.caller)
         principal = Principal.for_user(
             user.id, actor=claims.client, permissions=frozenset(rights), project=self._project
         )
@@ -312,15 +293,13 @@ class Authenticator:
                 SYSTEM, workspaces.find_membership, user.id, workspace
             )
         except NotFound:
-            return _forbidden(_FOREIGN_WORKSPACE, user.id)
+            raise _forbidden(_FOREIGN_WORKSPACE, user.id) from None
         return principal.in_workspace(found.workspace_id, user.email, found.role)
 
-    async def _verify(
-        self, issuer: TokenIssuer, token: str, address: str
-    ) -> TokenClaims | AuthFailure:
+    async def _verify(self, issuer: TokenIssuer, token: str, address: str) -> TokenClaims:
         """Return what the token says. Wrong ones are limited, right ones never: no store is asked.
 
-        Raises RateLimited.
+        Raises Rejection, RateLimited, and Unavailable where the issuer is out of reach.
         """
         try:
             return await issuer.verify(token)
@@ -329,9 +308,8 @@ class Authenticator:
                 self._wrong_tokens.check(address)
                 self._wrong_tokens.count(address)
             logging.event("token of the issuer refused", reason=str(failure), address=address)
-            return self._invalid(accounts.hash_token(token) if failure.was_valid else "")
-        except Unavailable as failure:
-            return AuthFailure(_OUT_OF_REACH, failure.message, self._challenge())
+            caller = accounts.hash_token(token) if failure.was_valid else ""
+            raise self._invalid(caller) from None
 
     async def _find_user(self, claims: TokenClaims) -> User | None:
         """Return the user whom the issuer means; made now if the settings say so."""
@@ -379,12 +357,18 @@ class Authenticator:
             logging.event("a token's use was not noted", level="warn")
 
 
-def _forbidden(message: str, caller: str = "") -> AuthFailure:
+def _rejection(status: int, message: str, challenge: str, caller: str = "") -> Rejection:
+    """Return the rejection that goes along with a challenge (WWW-Authenticate)."""
+    headers = {"www-authenticate": challenge}
+    return Rejection.with_message(status, message, headers, caller=caller)
+
+
+def _forbidden(message: str, caller: str = "") -> Rejection:
     """Return a refusal that no other token of the caller's would change: no error code, no scope.
 
     To `insufficient_scope` clients answer with a whole login.
     """
-    return AuthFailure(403, message, "Bearer", caller)
+    return _rejection(403, message, "Bearer", caller)
 
 
 def is_same_secret(given: str, own: str) -> bool:

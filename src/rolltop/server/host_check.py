@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import replace
-from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import Settings
+from rolltop.server.asgi_responses import CLOSE_HEADERS, Rejection
 from rolltop.server.connections import MAX_HEADERS
-from rolltop.server.request_body import CLOSE_HEADERS, Rejection, send_rejection
 
 PROBE_PATHS: Final = {"/health", "/ready"}
 _MAX_SHOWN_CHARACTERS: Final = 100
@@ -51,36 +49,43 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a welcome request through, and answer any other."""
         headers = Headers(scope=scope)
-        hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        refusal = _check_framing(scope, headers) or self._foreign_host(scope, hosts)
-        if refusal is None and not all(map(partial(self._is_allowed_origin, hosts), origins)):
-            text = "Pages of that Origin may not call this server; http.allowed_origins may list it"
-            refusal = Rejection.with_message(403, text)
-        if refusal is not None:
-            await send_rejection(scope, receive, send, refusal)
-        elif not origins:
+        origins = headers.getlist("origin")
+        try:
+            _check_framing(scope, headers)
+            self._check_names(scope, headers.getlist("host"), origins)
+        except Rejection as rejected:
+            await rejected.answer(scope, receive, send)
+            return
+        if not origins:
             await self._app(scope, receive, send)
         elif _is_preflight(scope["method"], headers):
             await _answer_preflight(headers, send)
         else:
             await self._app(scope, receive, _readable_by(origins[0], send))
 
-    def _foreign_host(self, scope: Scope, hosts: list[str]) -> Rejection | None:
-        """Return why the server does not answer to the request's Host; None if it does."""
-        if len(hosts) == 1 and self._is_own(hosts[0]):
-            return None
-        if scope["path"] in PROBE_PATHS and (
-            self._is_probe_target(scope["server"]) or self._is_probe_target(scope["client"])
-        ):
-            return None
-        named = (
-            f"the Host {hosts[0][:_MAX_SHOWN_CHARACTERS]!r}"
-            if len(hosts) == 1
-            else "a request without one Host"
-        )
-        text = f"This server does not answer to {named}; http.allowed_hosts may list its names"
-        reason = "the Host is not in http.allowed_hosts"
-        return replace(Rejection.with_message(421, text), reason=reason)
+    def _check_names(self, scope: Scope, hosts: list[str], origins: list[str]) -> None:
+        """Refuse a Host that the server does not answer to, and a page that may not call it.
+
+        Raises Rejection.
+        """
+        is_own = len(hosts) == 1 and self._is_own(hosts[0])
+        if not is_own and not self._is_probe(scope):
+            named = (
+                f"the Host {hosts[0][:_MAX_SHOWN_CHARACTERS]!r}"
+                if len(hosts) == 1
+                else "a request without one Host"
+            )
+            text = f"This server does not answer to {named}; http.allowed_hosts may list its names"
+            reason = "the Host is not in http.allowed_hosts"
+            raise Rejection.with_message(421, text, reason=reason)
+        if not all(self._is_allowed_origin(hosts, origin) for origin in origins):
+            text = "Pages of that Origin may not call this server; http.allowed_origins may list it"
+            raise Rejection.with_message(403, text)
+
+    def _is_probe(self, scope: Scope) -> bool:
+        """Whether it is asked for one of the paths of probes where those are expected."""
+        ends = scope["server"], scope["client"]
+        return scope["path"] in PROBE_PATHS and any(map(self._is_probe_target, ends))
 
     def _is_probe_target(self, end: tuple[str, int | None] | None) -> bool:
         """Whether probes are expected at, or from, this end of a connection."""
@@ -112,16 +117,15 @@ class HostCheck:
         return whole and parts.scheme in _WEB_SCHEMES and is_loopback(host)
 
 
-def _check_framing(scope: Scope, headers: Headers) -> Rejection | None:
-    """Return why the request may be part of another one: two say where its body ends."""
+def _check_framing(scope: Scope, headers: Headers) -> None:
+    """Refuse what may be part of another request: two say where it ends. Raises Rejection."""
     encodings = headers.getlist("transfer-encoding")
     if encodings and (headers.getlist("content-length") or scope["http_version"] == "1.0"):
         text = "Send Content-Length or Transfer-Encoding (not in HTTP/1.0), never both"
-        return Rejection.with_message(400, text, CLOSE_HEADERS)
+        raise Rejection.with_message(400, text, CLOSE_HEADERS)
     if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > MAX_HEADERS:
         text = f"The headers of a request may have at most {MAX_HEADERS} bytes"
-        return Rejection.with_message(431, text, CLOSE_HEADERS)
-    return None
+        raise Rejection.with_message(431, text, CLOSE_HEADERS)
 
 
 def _is_preflight(method: str, headers: Headers) -> bool:

@@ -25,8 +25,8 @@ from starlette.datastructures import Headers
 from rolltop.core.context import import_object
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import IncompatibleStore, Unavailable
-from rolltop.server.asgi_responses import client_address
-from rolltop.server.auth import AuthFailure, is_same_secret
+from rolltop.server.asgi_responses import Rejection, client_address
+from rolltop.server.auth import is_same_secret
 from rolltop.server.host_check import is_loopback
 from rolltop.server.rate_limits import WrongTokens
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _STORE_TIMEOUT: Final = 2.0
 _JOURNAL_GAUGES: Final = "rolltop.core.journal.history:count_entries"
+_CHALLENGE: Final = {"www-authenticate": "Bearer"}
 _NO_ERRORS: Final = ("ok", "cancelled")
 _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via")
 
@@ -118,26 +119,26 @@ class Metrics:
                 Gauge(f"rolltop_{name}", what, registry=held).set(number)
         return generate_latest(self._registry) + generate_latest(held)
 
-    def check_reader(self, scope: Scope) -> AuthFailure | None:
-        """Return why who asks may not read it: it needs its own token, or to be on this machine.
+    def check_reader(self, scope: Scope) -> None:
+        """Refuse who may not read it: it needs its own token, or to be on this machine.
 
-        Raises RateLimited where too many wrong tokens came from the address.
+        Raises Rejection, and RateLimited where too many wrong tokens came from the address.
         """
         headers = Headers(scope=scope)
         if self._token:
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.lower() == "bearer" and is_same_secret(given.strip(), self._token):
-                return None
+                return
             if given:
                 self._wrong_tokens.check(client_address(scope))
                 self._wrong_tokens.count(client_address(scope))
-            return AuthFailure(401, "/metrics needs the token of http.metrics_token", "Bearer")
+            text = "/metrics needs the token of http.metrics_token"
+            raise Rejection.with_message(401, text, _CHALLENGE)
         host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
         is_proxied = any(name in headers for name in _PROXY_HEADERS) or not is_loopback(host)
         if is_proxied or not is_loopback(client_address(scope)):
             text = "Without http.metrics_token only this machine may read /metrics"
-            return AuthFailure(403, text, "Bearer")
-        return None
+            raise Rejection.with_message(403, text, _CHALLENGE)
 
     def count_responses(self, app: ASGIApp) -> ASGIApp:
         """Return the application with its responses counted."""

@@ -11,41 +11,20 @@ from typing import Final
 
 from mcp_types import JSONRPCMessage
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from rolltop.core.json_scanner import JsonScanner, LimitExceeded
 from rolltop.core.thread_pool import FairTurns, Pool
 from rolltop.server import jsonrpc
-from rolltop.server.asgi_responses import log_refusal
+from rolltop.server.asgi_responses import CLOSE_HEADERS, Rejection
 from rolltop.server.jsonrpc import MAX_INLINE_BYTES
 
-CLOSE_HEADERS: Final = {"connection": "close"}
 SHUTDOWN_MESSAGE: Final = "The server is stopping"
 SHUTDOWN_HEADERS: Final = {"retry-after": "1", **CLOSE_HEADERS}
 _JSON: Final = "application/json"
 _MAX_UNASKED_BYTES: Final = 1 << 20
 """What is taken of a body before it is its caller's turn to send a large one."""
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """The answer to a request that is not served, and why it is not, for the log."""
-
-    response: Response
-    reason: str
-
-    @classmethod
-    def with_message(
-        cls, status: int, text: str, headers: dict[str, str] | None = None
-    ) -> Rejection:
-        """Return one that answers with `{"error": text}`."""
-        return cls(JSONResponse({"error": text}, status, headers), text)
-
-    @classmethod
-    def from_refusal(cls, refusal: jsonrpc.JsonRpcRefusal) -> Rejection:
-        """Return one that answers with a JSON-RPC error."""
-        return cls(Response(refusal.body(), 400, media_type=_JSON), f"code {refusal.code}")
 
 
 @dataclass(frozen=True)
@@ -81,45 +60,42 @@ class RequestBodies:
     @asynccontextmanager
     async def message(
         self, scope: Scope, receive: Receive, caller: str
-    ) -> AsyncGenerator[RequestMessage | Rejection]:
+    ) -> AsyncGenerator[RequestMessage]:
         """Read the body of a caller's request; its bytes count until the request has been served.
 
         A large one is parsed in a turn of the caller, and what a very large one has beyond 1 MiB
-        read in another; a caller without a name (there is no token) takes no turns.
+        read in another; a caller without a name (there is no token) takes no turns. Raises
+        Rejection.
         """
         body = _ArrivingBody(caller)
         try:
-            refused = _check_media_type(Headers(scope=scope))
-            yield refused or await self._read(scope, receive, body)
+            _check_media_type(Headers(scope=scope))
+            yield await self._read(scope, receive, body)
         finally:
             self._count(body, -body.size)
 
-    async def _read(
-        self, scope: Scope, receive: Receive, body: _ArrivingBody
-    ) -> RequestMessage | Rejection:
+    async def _read(self, scope: Scope, receive: Receive, body: _ArrivingBody) -> RequestMessage:
         try:
             async with asyncio.timeout(0 if self._stopping else None) as reading:
                 self._arriving.add(reading)
                 try:
-                    refused = await self._receive(scope, receive, body, _MAX_UNASKED_BYTES)
-                    if refused is None and not body.is_complete:
+                    await self._receive(scope, receive, body, _MAX_UNASKED_BYTES)
+                    if not body.is_complete:
                         async with self._turn(body.caller, "upload"):
-                            refused = await self._receive(scope, receive, body, self._max_body)
+                            await self._receive(scope, receive, body, self._max_body)
                 finally:
                     self._arriving.discard(reading)
         except TimeoutError:
-            return Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
-        if refused is not None:
-            return refused
+            raise Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS) from None
         if body.failure is not None:
-            return Rejection.from_refusal(jsonrpc.body_refusal(bytes(body.head), body.failure))
+            raise rejection_of(jsonrpc.body_refusal(bytes(body.head), body.failure))
         if body.size <= MAX_INLINE_BYTES:
             message = jsonrpc.parse_message(bytes(body.head))
         else:
             async with self._turn(body.caller, "body"), self._parsing:
                 message = await asyncio.to_thread(body.parse)
         if isinstance(message, list):
-            return Rejection.from_refusal(message[0])
+            raise rejection_of(message[0])
         return RequestMessage(message, bytes(body.head) if body.size <= MAX_INLINE_BYTES else None)
 
     def _turn(self, caller: str, pool: Pool) -> AbstractAsyncContextManager[object]:
@@ -138,27 +114,26 @@ class RequestBodies:
 
     async def _receive(
         self, scope: Scope, receive: Receive, body: _ArrivingBody, until: int
-    ) -> Rejection | None:
+    ) -> None:
         """Take the body up to so many bytes; one refused for its contents is still taken."""
         declared = Headers(scope=scope).get("content-length", "")
         too_large = f"A request may have at most {self._max_body} bytes (http.max_body)"
         if declared.isdecimal() and int(declared) > self._max_body:
-            return Rejection.with_message(413, too_large, CLOSE_HEADERS)
+            raise Rejection.with_message(413, too_large, CLOSE_HEADERS)
         while not body.is_complete and body.size <= until:
             received = await receive()
             if received["type"] != "http.request":
-                return Rejection.with_message(400, "The body ended early", CLOSE_HEADERS)
+                raise Rejection.with_message(400, "The body ended early", CLOSE_HEADERS)
             chunk = received.get("body", b"")
             body.size += len(chunk)
             is_crowded = self._count(body, len(chunk))
             if body.size > self._max_body:
-                return Rejection.with_message(413, too_large, CLOSE_HEADERS)
+                raise Rejection.with_message(413, too_large, CLOSE_HEADERS)
             if is_crowded:
                 text = "The requests on their way are too large together (http.max_bodies)"
-                return Rejection.with_message(503, text, SHUTDOWN_HEADERS)
+                raise Rejection.with_message(503, text, SHUTDOWN_HEADERS)
             body.take(chunk)
             body.is_complete = not received.get("more_body", False)
-        return None
 
 
 class _ArrivingBody:
@@ -192,18 +167,16 @@ class _ArrivingBody:
             return [jsonrpc.body_refusal(bytes(self.head), failure)]
 
 
-def _check_media_type(headers: Headers) -> Rejection | None:
-    """Return why a body is not even read: it is not JSON, or it is packed."""
+def rejection_of(refusal: jsonrpc.JsonRpcRefusal) -> Rejection:
+    """Return the rejection that answers with a JSON-RPC error."""
+    return Rejection(Response(refusal.body(), 400, media_type=_JSON), f"code {refusal.code}")
+
+
+def _check_media_type(headers: Headers) -> None:
+    """Refuse a body that is not even read: it is not JSON, or it is packed. Raises Rejection."""
     types = headers.getlist("content-type")
     if len(types) != 1 or types[0].partition(";")[0].strip().lower() != _JSON:
-        return Rejection.with_message(415, f"Send {_JSON} as Content-Type")
+        raise Rejection.with_message(415, f"Send {_JSON} as Content-Type")
     if any(coding.strip().lower() != "identity" for coding in headers.getlist("content-encoding")):
         text = "Send the body without Content-Encoding"
-        return Rejection.with_message(415, text, {"accept-encoding": "identity"})
-    return None
-
-
-async def send_rejection(scope: Scope, receive: Receive, send: Send, rejection: Rejection) -> None:
-    """Answer a request that is not served, and log why."""
-    log_refusal(scope, rejection.response.status_code, rejection.reason)
-    await rejection.response(scope, receive, send)
+        raise Rejection.with_message(415, text, {"accept-encoding": "identity"})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -15,8 +13,8 @@ from rolltop.core import logging
 from rolltop.core.errors import DiskError, IncompatibleStore, RateLimited, Unavailable
 from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
-from rolltop.server.asgi_responses import client_address, replay_body
-from rolltop.server.auth import Authenticator, AuthFailure
+from rolltop.server.asgi_responses import Rejection, client_address, replay_body
+from rolltop.server.auth import Authenticator
 from rolltop.server.error_middleware import PARAMS_KEY
 from rolltop.server.mcp_server import PRINCIPAL_KEY
 from rolltop.server.metrics import Metrics
@@ -24,10 +22,9 @@ from rolltop.server.oauth import METADATA_PATH
 from rolltop.server.request_body import (
     SHUTDOWN_HEADERS,
     SHUTDOWN_MESSAGE,
-    Rejection,
     RequestBodies,
     RequestMessage,
-    send_rejection,
+    rejection_of,
 )
 from rolltop.server.subscriptions import LISTEN
 
@@ -118,21 +115,22 @@ class HttpApp:
         self._serving += 1
         self._idle.clear()
         try:
-            await self._route(scope, receive, noting)
-        except RateLimited as failure:
-            await self._hold_back()
-            headers = {"retry-after": str(failure.retry_after)}
-            refused = Rejection.with_message(429, failure.message, headers)
-            await send_rejection(scope, receive, send, refused)
-        except (Unavailable, IncompatibleStore) as failure:
-            refused = Rejection.with_message(503, "The store is out of reach", _RETRY_HEADERS)
-            refused = replace(refused, reason=failure.log_reason)
-            await send_rejection(scope, receive, send, refused)
+            try:
+                await self._route(scope, receive, noting)
+            except RateLimited as failure:
+                await self._hold_back()
+                headers = {"retry-after": str(failure.retry_after)}
+                raise Rejection.with_message(429, failure.message, headers) from None
+            except (Unavailable, IncompatibleStore) as failure:
+                text, reason = "The store is out of reach", failure.log_reason
+                raise Rejection.with_message(503, text, _RETRY_HEADERS, reason=reason) from None
+        except Rejection as rejected:
+            await rejected.answer(scope, receive, noting)
         except Exception as failure:  # noqa: BLE001  # nothing above would hide what it says
             reference = logging.fault(failure)
             if not started:
-                response = _error(500, f"Something failed here (reference {reference})")
-                await response(scope, receive, send)
+                text = f"Something failed here (reference {reference})"
+                await JSONResponse({"error": text}, 500)(scope, receive, send)
         finally:
             self._serving -= 1
             if not self._serving:
@@ -157,16 +155,16 @@ class HttpApp:
             await self._mcp(self._protocol, scope, receive, send)
         elif path not in self._own_paths:
             await self._show_page(scope, receive, send)
-        elif path == "/metrics" and (denied := self._metrics.check_reader(scope)) is not None:
-            await send_rejection(scope, receive, send, _denial(denied))
         else:
-            response = await self._answer(path, method)
+            response = await self._answer(scope, path, method)
             await response(scope, receive, send)
 
-    async def _answer(self, path: str, method: str) -> Response:
-        """Return the answer of one of the server's own paths."""
+    async def _answer(self, scope: Scope, path: str, method: str) -> Response:
+        """Return the answer of one of the server's own paths. Raises Rejection."""
+        if path == "/metrics":
+            self._metrics.check_reader(scope)
         if method not in {"GET", "HEAD"}:
-            return _error(405, "Use GET", {"allow": "GET, HEAD"})
+            raise Rejection.with_message(405, "Use GET", {"allow": "GET, HEAD"})
         if path in _METADATA_PATHS and self._authentication.issuer is not None:
             return JSONResponse(self._authentication.issuer.metadata())
         if path == "/metrics":
@@ -189,9 +187,7 @@ class HttpApp:
 
     async def _show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the page for people, which is loaded at its first use."""
-        if self._is_refusing:
-            await _error(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)(scope, receive, send)
-            return
+        self._check_running()
         if self._page is None:
             make = await self._desk.run_in_thread(lambda: web.WebPage)
             self._page = self._page or make(self._desk, self._login, self._hold_back)
@@ -201,31 +197,29 @@ class HttpApp:
 
     async def _mcp(self, protocol: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a message to the SDK if the server is up, the caller known and the message one."""
-        if self._is_refusing:
-            await _error(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)(scope, receive, send)
-            return
+        self._check_running()
         headers = Headers(scope=scope)
-        caller = await self._authentication.authenticate(headers, client_address(scope))
-        if isinstance(caller, AuthFailure):
-            self._limits.count(caller.caller)
-            await send_rejection(scope, receive, send, _denial(caller))
-            return
+        try:
+            caller = await self._authentication.authenticate(headers, client_address(scope))
+        except Rejection as rejected:
+            self._limits.count(rejected.caller)
+            raise
         scope[PRINCIPAL_KEY] = caller
         token = (caller.token_id or caller.actor_id) if caller else ""
         self._limits.count(token)
         if scope["method"] != "POST":
             # Nothing is kept between requests, so there is no stream to open, no session to end.
-            await _error(405, "Use POST", {"allow": "POST"})(scope, receive, send)
-            return
+            raise Rejection.with_message(405, "Use POST", {"allow": "POST"})
         async with self._bodies.message(scope, receive, token) as read:
-            if isinstance(read, Rejection):
-                await send_rejection(scope, receive, send, read)
-            elif denied := self._authentication.check_permission(caller, read.message):
-                await send_rejection(scope, receive, send, _denial(denied))
-            else:
-                is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
-                with self._limits.running("" if is_stream else token):
-                    await self._hand_over(protocol, read, scope, receive, send)
+            self._authentication.check_permission(caller, read.message)
+            is_stream = getattr(read.message, "method", "") == LISTEN  # counted by themselves
+            with self._limits.running("" if is_stream else token):
+                await self._hand_over(protocol, read, scope, receive, send)
+
+    def _check_running(self) -> None:
+        """Raise Rejection once the server takes no new requests."""
+        if self._is_refusing:
+            raise Rejection.with_message(503, SHUTDOWN_MESSAGE, SHUTDOWN_HEADERS)
 
     async def _hand_over(
         self,
@@ -242,8 +236,7 @@ class HttpApp:
         if read.body is None:
             body = jsonrpc.strip_params(read.message, modern=modern)
             if isinstance(body, jsonrpc.JsonRpcRefusal):
-                await send_rejection(scope, receive, send, Rejection.from_refusal(body))
-                return
+                raise rejection_of(body)
             scope[PARAMS_KEY] = getattr(read.message, "params", None) or {}
         else:
             body, scope[PARAMS_KEY] = jsonrpc.rewrite_for_sdk(
@@ -256,12 +249,3 @@ def _is_modern(headers: Headers) -> bool:
     """Whether the SDK takes the request for one of the era without a handshake, by its header."""
     version = headers.get("mcp-protocol-version")
     return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
-
-
-def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": message}, status, headers)
-
-
-def _denial(denied: AuthFailure) -> Rejection:
-    headers = {"www-authenticate": denied.challenge}
-    return Rejection.with_message(denied.status, denied.message, headers)
