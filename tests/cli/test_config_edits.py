@@ -45,9 +45,9 @@ def documents(draw: st.DrawFn, depth: int = 0) -> str:
 @given(document=documents(), end=st.sampled_from(["", "\n", "\r\n", "\n// end\n", "\n\n"]))
 def test_what_is_set_is_there_and_removing_it_gives_the_text_back(document: str, end: str) -> None:
     text = document + end
-    before = jsonc.parse(text).value
+    before = jsonc.parse(text)
     changed = jsonc.set_member(text, TABLE, KEY, ENTRY)
-    after = jsonc.parse(changed).value
+    after = jsonc.parse(changed)
     assert after == {**before, TABLE: {**before.get(TABLE, {}), KEY: ENTRY}}
     assert jsonc.set_member(changed, TABLE, KEY, ENTRY) == changed
     assert jsonc.remove_member(changed, TABLE, KEY) == text
@@ -66,7 +66,7 @@ def test_what_is_set_is_there_and_removing_it_gives_the_text_back(document: str,
     indent=st.sampled_from([None, 0, 2, "\t"]),
 )
 def test_plain_json_means_what_it_means_to_others(value: object, indent: Any) -> None:
-    assert jsonc.parse(json.dumps(value, indent=indent)).value == value
+    assert jsonc.parse(json.dumps(value, indent=indent)) == value
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,6 @@ def test_plain_json_means_what_it_means_to_others(value: object, indent: Any) ->
         ("{", "line 1"),
         ('{"a": 1\n"b": 2}', "line 2"),
         ("{'a': 1}", "line 1"),
-        ('{"a": NaN}', "line 1"),
         ('{"a": 1} x', "line 1"),
         ("{,}", "line 1"),
         ('{"a": /* 1}', "line 1"),

@@ -400,7 +400,7 @@ def _parse_document(text: str, suffix: str) -> object:
     try:
         return json.loads(text)  # some clients keep megabytes there
     except (ValueError, RecursionError):
-        return jsonc.parse(text).value
+        return jsonc.parse(text)
 
 
 def _servers(document: object) -> Iterator[dict[str, Any]]:

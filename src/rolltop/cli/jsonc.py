@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-_BLANK: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_LITERAL: Final = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|\ufeff', re.DOTALL)
+_LAST_COMMA: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?<=[\w"\]}])\s*,(?=\s*[\]}])')
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 _LEAD: Final = re.compile(r"(?:\r?\n)?[ \t]*\Z")
 _LEAD_CHARACTERS: Final = 200
@@ -25,22 +26,23 @@ class JsoncError(ValueError):
 
 @dataclass(frozen=True)
 class Member:
-    """A member of an object: its key at `start`, and the comma after it, or -1."""
+    """A member of an object: its key at `start`, its value, and the comma after it, or -1."""
 
     key: str
+    value: Any
     start: int
-    node: Node
+    value_start: int
+    end: int
     comma: int
 
 
 @dataclass(frozen=True)
 class Node:
-    """A value and where its text is; `members` are an object's, in their order."""
+    """An object and where its text is; its members in their order."""
 
-    value: Any
     start: int
     end: int
-    members: tuple[Member, ...] = ()
+    members: tuple[Member, ...]
 
     def find(self, key: str) -> Member | None:
         """Return the member with a key; None if there is none. Raises JsoncError for two."""
@@ -50,35 +52,70 @@ class Node:
         return found[0] if found else None
 
 
-def parse(text: str) -> Node:
-    """Parse a document. Raises JsoncError."""
-    try:
-        node = _parse_value(text, _skip_blank(text, 0))
-    except RecursionError:
-        raise JsoncError("is nested too deeply") from None
-    if _skip_blank(text, node.end) != len(text):
-        raise _error(text, _skip_blank(text, node.end))
-    return node
+def parse(text: str) -> Any:  # noqa: ANN401  # any JSON
+    """Return the value that a document is. Raises JsoncError."""
+    return _Text(text).value
+
+
+class _Text:
+    """A document's text as JSON with all characters in their places."""
+
+    def __init__(self, text: str) -> None:
+        """Parse it. Raises JsoncError."""
+        self._plain: Final = _COMMENT.sub(_blank, text)
+        self._json: Final = _LAST_COMMA.sub(_blank, self._plain)
+        try:
+            self.value: Any = _DECODER.decode(self._json)
+        except json.JSONDecodeError as error:
+            raise JsoncError(f"cannot be parsed (line {error.lineno})") from None
+        except RecursionError:
+            raise JsoncError("is nested too deeply") from None
+
+    def read_object(self, start: int = 0) -> Node:
+        """Return the object that begins at a place, blanks before it aside."""
+        start = self._skip_blank(start)
+        members: list[Member] = []
+        at = self._skip_blank(start + 1)
+        while self._plain[at] != "}":
+            key, end = _DECODER.raw_decode(self._json, at)
+            value_start = self._skip_blank(self._skip_blank(end) + 1)
+            value, end = _DECODER.raw_decode(self._json, value_start)
+            after = self._skip_blank(end)
+            comma = after if self._plain[after] == "," else -1
+            members.append(Member(key, value, at, value_start, end, comma))
+            at = after if comma < 0 else self._skip_blank(after + 1)
+        return Node(start, at + 1, tuple(members))
+
+    def _skip_blank(self, at: int) -> int:
+        found = _BLANK.match(self._plain, at)
+        return found.end() if found else at
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Replace what is no string by blanks, on the same lines."""
+    return found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0])
 
 
 def set_member(text: str, table: str, key: str, value: object) -> str:
     """Set a member of the object that the document has under `table`. Raises JsoncError."""
     if not text.strip("\ufeff \t\r\n"):
         text = f"{text.rstrip()}{{}}\n"
-    root = _require_object(parse(text), "the document")
+    whole, root = _read_root(text)
     style = _Style.of(text, root)
     parent = root.find(table)
     if parent is None:
         inner = style.render({key: value}, 1)
         return _insert(text, root, f"{json.dumps(table)}: {inner}", style, depth=1)
-    node = _require_object(parent.node, repr(table))
+    if not isinstance(parent.value, dict):
+        raise JsoncError(f"has no object as {table!r}")
+    node = whole.read_object(parent.value_start)
     member = node.find(key)
-    old = text[member.node.start : member.node.end] if member is not None else ""
+    old = text[member.value_start : member.end] if member is not None else ""
     # On one line in a table that was empty: removing it will leave the table.
     on_a_line = "\n" not in old if old else not node.members
     rendered = json.dumps(value, ensure_ascii=False) if on_a_line else style.render(value, 2)
     if member is not None:
-        return text[: member.node.start] + rendered + text[member.node.end :]
+        return text[: member.value_start] + rendered + text[member.end :]
     return _insert(text, node, f"{json.dumps(key)}: {rendered}", style, depth=2)
 
 
@@ -87,20 +124,28 @@ def remove_member(text: str, table: str, key: str) -> str:
 
     Raises JsoncError.
     """
-    root = parse(text)
+    whole, root = _read_root(text)
     parent = root.find(table)
-    member = parent.node.find(key) if parent is not None else None
-    if parent is None or member is None:
+    if parent is None or not isinstance(parent.value, dict):
+        return text
+    node = whole.read_object(parent.value_start)
+    member = node.find(key)
+    if member is None:
         return text
     made_for_it = (
-        len(parent.node.members) == 1
-        and "\n" in text[member.node.start : member.node.end]
-        and text[parent.node.start + 1 : member.start].isspace()
-        and not text[member.node.end : parent.node.end - 1].strip()
+        len(node.members) == 1
+        and "\n" in text[member.value_start : member.end]
+        and text[node.start + 1 : member.start].isspace()
+        and not text[member.end : node.end - 1].strip()
     )
-    return (
-        _drop_member(text, root, parent) if made_for_it else _drop_member(text, parent.node, member)
-    )
+    return _drop_member(text, root, parent) if made_for_it else _drop_member(text, node, member)
+
+
+def _read_root(text: str) -> tuple[_Text, Node]:
+    whole = _Text(text)
+    if not isinstance(whole.value, dict):
+        raise JsoncError("has no object as the document")
+    return whole, whole.read_object()
 
 
 @dataclass(frozen=True)
@@ -146,7 +191,7 @@ def _insert(text: str, node: Node, member: str, style: _Style, *, depth: int) ->
     if last.comma >= 0:
         start, member = last.comma + 1, f"{member},"
     else:
-        start = last.node.end
+        start = last.end
         text = f"{text[:start]},{text[start:]}"
         start, close = start + 1, close + 1
     has_comment = bool(text[start:close].strip())
@@ -167,87 +212,14 @@ def _drop_member(text: str, node: Node, member: Member) -> str:
         return text[:start] + text[member.comma + 1 :]
     if at:
         comma = node.members[at - 1].comma
-        return text[:comma] + text[comma + 1 : start] + text[member.node.end :]
-    before, after = text[node.start + 1 : member.start], text[member.node.end : node.end - 1]
+        return text[:comma] + text[comma + 1 : start] + text[member.end :]
+    before, after = text[node.start + 1 : member.start], text[member.end : node.end - 1]
     if before.isspace() and not after.strip():
         return text[: node.start + 1] + text[node.end - 1 :]
-    return text[:start] + text[member.node.end :]
+    return text[:start] + text[member.end :]
 
 
 def _lead(text: str, start: int) -> str:
     """Return the line end and the indentation directly before a position, or one of them."""
     found = _LEAD.search(text[max(0, start - _LEAD_CHARACTERS) : start])
     return found[0] if found else ""
-
-
-def _require_object(node: Node, name: str) -> Node:
-    if not isinstance(node.value, dict):
-        raise JsoncError(f"has no object as {name}")
-    return node
-
-
-def _parse_value(text: str, at: int) -> Node:
-    match text[at : at + 1]:
-        case "{":
-            return _parse_object(text, at)
-        case "[":
-            return _parse_array(text, at)
-        case '"':
-            value, end = _parse_string(text, at)
-            return Node(value, at, end)
-        case _:
-            found = _LITERAL.match(text, at)
-            if found is None:
-                raise _error(text, at)
-            return Node(json.loads(found[0]), at, found.end())
-
-
-def _parse_object(text: str, start: int) -> Node:
-    members: list[Member] = []
-    value: dict[str, Any] = {}
-    at = _skip_blank(text, start + 1)
-    while text[at : at + 1] != "}":
-        if text[at : at + 1] != '"' or (members and members[-1].comma < 0):
-            raise _error(text, at)
-        key_start = at
-        key, at = _parse_string(text, at)
-        at = _skip_blank(text, at)
-        if text[at : at + 1] != ":":
-            raise _error(text, at)
-        node = _parse_value(text, _skip_blank(text, at + 1))
-        at = _skip_blank(text, node.end)
-        comma = at if text[at : at + 1] == "," else -1
-        at = _skip_blank(text, at + 1) if comma >= 0 else at
-        members.append(Member(key, key_start, node, comma))
-        value[key] = node.value
-    return Node(value, start, at + 1, tuple(members))
-
-
-def _parse_array(text: str, start: int) -> Node:
-    values: list[Any] = []
-    at, after_comma = _skip_blank(text, start + 1), True
-    while text[at : at + 1] != "]":
-        if not after_comma:
-            raise _error(text, at)
-        node = _parse_value(text, at)
-        values.append(node.value)
-        at = _skip_blank(text, node.end)
-        after_comma = text[at : at + 1] == ","
-        at = _skip_blank(text, at + 1) if after_comma else at
-    return Node(values, start, at + 1)
-
-
-def _parse_string(text: str, at: int) -> tuple[str, int]:
-    try:
-        return _DECODER.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        raise _error(text, error.pos) from None
-
-
-def _skip_blank(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
-
-
-def _error(text: str, at: int) -> JsoncError:
-    return JsoncError(f"cannot be parsed (line {text.count(chr(10), 0, at) + 1})")
