@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
-_TOKEN: Final = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}|"(?:[^"\\\n]|\\.)*"'
-    r"|'''.*?'{3,5}|'[^'\n]*'|#[^\n]*|[\[\]{}\n]",
-    re.DOTALL,
-)
-"""What tells headers from what looks like one: strings, comments, brackets and ends of lines."""
+_HEADER: Final = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+"""Also a line of a text or of a list that looks like one: who edits parses the outcome."""
 _BLANK_LINE: Final = re.compile(r"(?:(?<=\n)|\A)\r?\n\Z")
 _LAST_LINE_ENDS: Final = re.compile(r"(?:\r?\n){1,2}\Z")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -56,36 +52,16 @@ def remove_member(text: str, table: str, key: str) -> str:
 
 def _find(text: str, table: str, key: str) -> tuple[int, int]:
     """Return where the table's header begins and its last key ends. Raises TomlError."""
-    headers = [*_headers(text)]
-    own = [at for at, (_, name) in enumerate(headers) if _is_below(name, table, key)]
+    headers = [*_HEADER.finditer(text)]
+    own = [at for at, header in enumerate(headers) if _is_below(header[1], table, key)]
     if not own or own != [*range(own[0], own[-1] + 1)]:
         raise TomlError(f"does not have {table}.{key} as a table of its own")
-    start = headers[own[0]][0]
-    end = headers[own[-1] + 1][0] if own[-1] + 1 < len(headers) else len(text)
+    start = headers[own[0]].start()
+    end = headers[own[-1] + 1].start() if own[-1] + 1 < len(headers) else len(text)
     lines = text[start:end].splitlines(keepends=True)
     while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         lines.pop()  # a comment before the next header is that one's
     return start, start + len("".join(lines).rstrip("\r\n"))
-
-
-def _headers(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where the line of each header begins, and its name, in a document that was parsed."""
-    line, opened, depth, is_first = len(text) - len(text.removeprefix("\ufeff")), -1, 0, True
-    for token in _TOKEN.finditer(text):
-        kind = token[0]
-        if kind == "\n":
-            line = token.end()
-        elif kind in {"[", "{"}:
-            if depth == 0:
-                opened = (
-                    token.start() if is_first and not text[line : token.start()].strip() else -1
-                )
-            depth += 1
-        elif kind in {"]", "}"}:
-            depth -= 1
-            if depth == 0 and opened >= 0:
-                yield line, text[opened : token.end()].strip("[] \t")
-        is_first = kind == "\n"
 
 
 def _is_below(name: str, table: str, key: str) -> bool:
