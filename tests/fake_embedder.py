@@ -25,7 +25,6 @@ class FakeEmbedder:
         self, version: str = "fake/1", *, dims: int = 64, synonyms: dict[str, str] | None = None
     ) -> None:
         """Take the version to answer and what words mean the same."""
-        self.name: Final = "fake"
         self.version: Final = version
         self.dims: Final = dims
         self.embedded_count = 0

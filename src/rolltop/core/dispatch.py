@@ -22,12 +22,10 @@ from rolltop.core.errors import (
     RolltopError,
     ShuttingDown,
     Unavailable,
-    UserDeleted,
 )
-from rolltop.core.principal import IMPERSONATE, WRITE, Principal
+from rolltop.core.principal import WRITE, Principal
 from rolltop.core.tools import JsonObject, Tool, Toolset
 
-_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
 
 
@@ -329,12 +327,10 @@ async def dispatch(
         most = max_result_tokens
     started = perf_counter()
     outcome, error = "cancelled", None
-    result: JsonObject = {}
     try:
         answer = await _run_tool(app, registered, principal, arguments, report, most)
     except RolltopError as failure:
-        failure = _explain_budget(failure, most)
-        outcome, error = "error", _explain_deleted_user(app, principal, failure)
+        outcome, error = "error", _explain_budget(failure, most)
         limit = _effective_budget(most, _requested_budget(arguments))
         return error_answer(app, registered.toolset, error, limit)
     except Exception as failure:  # noqa: BLE001  # the one guard of every tool
@@ -342,7 +338,7 @@ async def dispatch(
         limit = _effective_budget(most, _requested_budget(arguments))
         return error_answer(app, registered.toolset, error, limit)
     else:
-        outcome, result = "ok", answer.structured
+        outcome = "ok"
         return answer
     finally:
         seconds = perf_counter() - started
@@ -356,9 +352,10 @@ async def dispatch(
             outcome=outcome,
             code=code,
             request_id=request_id,
-            ids=_record_ids(registered.parameters.names, arguments, result)
-            | logging.caller_ids(principal)
-            | {"reason": error.log_reason if error else ""},
+            ids={
+                **logging.caller_ids(principal),
+                "reason": error.log_reason if error else "",
+            },
         )
 
 
@@ -404,18 +401,6 @@ def _explain_budget(failure: RolltopError, most: int) -> RolltopError:
         f"No answer to this fits max_result_tokens: it takes at least {failure.needed}",
         hint=f"Whoever runs this server can set max_result_tokens, {most} now, to "
         f"{failure.needed} or more.",
-    )
-
-
-def _explain_deleted_user(
-    app: AppContext, principal: Principal, failure: RolltopError
-) -> RolltopError:
-    """Return the failure; that a user is gone says whether there will be another one."""
-    if not isinstance(failure, UserDeleted):
-        return failure
-    # Who came with a token or is named by the settings is never made by a call.
-    return UserDeleted(
-        is_recreated=IMPERSONATE in principal.permissions and not app.settings["user"]
     )
 
 
@@ -562,20 +547,3 @@ def _toolset_code(toolset: Toolset, error: RolltopError) -> str:
         IncompatibleStore.default_code: Unavailable.default_code,
     }
     return own.get(error.code, error.code)
-
-
-def _record_ids(declared: Sequence[str], arguments: object, result: JsonObject) -> dict[str, str]:
-    """Return the ids of stored things in a result and in declared arguments: UUIDs, nothing else.
-
-    Other arguments have names that the caller chose.
-    """
-    sent = cast("JsonObject", arguments) if isinstance(arguments, dict) else {}
-    known = {name: sent[name] for name in declared if name in sent}
-    return {
-        name: value.lower()
-        for entry in (known, result, result.get("data"))
-        if isinstance(entry, dict)
-        for name, value in cast("dict[str, object]", entry).items()
-        if name.endswith("_id") and name != "user_id" and isinstance(value, str)
-        if _UUID.fullmatch(value)
-    }

@@ -112,15 +112,13 @@ class DiskError(Unavailable):
 class UserDeleted(Unavailable):
     """The user a call works for was deleted, by another process, after the call knew who it is."""
 
-    def __init__(self, *, is_recreated: bool = False) -> None:
-        """Say so; `is_recreated`: this is the default user, whom the next call makes anew."""
-        hint = "That user was deleted: call again in a moment, for the default user is made anew."
-        if not is_recreated:
-            hint = (
-                "That user was deleted, and calling again does not help: whoever runs this server"
-                " must add the user again with `rolltop user add`, or name another."
-            )
-        super().__init__("The user this call works for was deleted", hint=hint)
+    def __init__(self) -> None:
+        """Say so, and how there will be a user again."""
+        super().__init__(
+            "The user this call works for was deleted",
+            hint="The next call makes the default user anew; any other must be added again with"
+            " `rolltop user add` by whoever runs this server, or another be named.",
+        )
 
 
 class ShuttingDown(Unavailable):

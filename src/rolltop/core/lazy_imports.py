@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 
@@ -15,12 +14,7 @@ class LazyModule:
 
     def __getattr__(self, attribute: str) -> Any:  # noqa: ANN401  # the module's own type rules
         """Return the module's attribute, importing the module first."""
-        return getattr(load_module(self), attribute)
-
-
-def load_module(module: LazyModule) -> ModuleType:
-    """Return the module that stands behind the stand-in, importing it the first time."""
-    return import_module(module.__name__)
+        return getattr(import_module(self.__name__), attribute)
 
 
 def lazy(name: str) -> LazyModule:

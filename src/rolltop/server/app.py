@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from time import monotonic
 from typing import Any, Final, NoReturn
@@ -19,7 +20,7 @@ from rolltop.app import build_context
 from rolltop.core import gc_control, logging, token_counter
 from rolltop.core.context import AppContext
 from rolltop.core.errors import IncompatibleStore, RolltopError, Unavailable
-from rolltop.core.lazy_imports import LazyModule, load_module
+from rolltop.core.lazy_imports import LazyModule
 from rolltop.core.principal import Principal
 from rolltop.core.settings import Settings
 from rolltop.core.tools import Job, Toolset
@@ -178,7 +179,7 @@ def _warm_up(app: AppContext, on_refused: Callable[[int], None]) -> None:
 def _warm_up_steps(app: AppContext) -> Iterator[Callable[[], object]]:
     """Yield what is loaded, in parts short enough for a call to wait for one."""
     services = (partial(app.load_service, t.service) for t in app.registry.toolsets if t.service)
-    loading = (partial(load_module, module) for module in _lazy_modules(app))
+    loading = (partial(import_module, module.__name__) for module in _lazy_modules(app))
     preparing = (offer.parameters.build_model for offer in app.registry.all_tools)
     # A word that is no token: for others the tokenizer builds only half of what calls need.
     return chain(services, loading, [lambda: token_counter.count("zqxjkvb")], preparing)

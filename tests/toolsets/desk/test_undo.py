@@ -44,7 +44,7 @@ def state(desk: AppContext, who: Principal) -> dict[str, list[Any]]:
 
     def read(tx: Tx) -> dict[str, list[Any]]:
         found: dict[str, list[Any]] = {}
-        for table, journaled in journaled_tables():
+        for table, journaled in journaled_tables().values():
             free = journaled.moving | {"number", "source", "sync_state", "finding"}
             columns = [column for column in table.columns if column.name not in free]
             rows = tx.execute(select(*columns).where(table.c.user_id == who.user_id)).all()
@@ -59,9 +59,9 @@ def lasting_state(desk: AppContext, who: Principal, sequence: int) -> dict[str, 
 
     def read(tx: Tx) -> dict[str, list[Any]]:
         moment, found = Moment(sequence, tx.now), dict[str, list[Any]]()
-        kinds = {journaled.kind for _table, journaled in journaled_tables()}
+        kinds = {journaled.kind for _table, journaled in journaled_tables().values()}
         snapshot = JournalSnapshot(tx, moment, kinds)
-        for table, journaled in journaled_tables():
+        for table, journaled in journaled_tables().values():
             free = journaled.moving | journaled.computed | journaled.derived
             names = [column.name for column in table.columns if column.name not in free]
             rows = snapshot.rows(table.c.user_id, [who.user_id])

@@ -33,11 +33,6 @@ class Embedder(Protocol):
     """Turns texts into unit vectors. `version` changes with anything that changes vectors."""
 
     @property
-    def name(self) -> str:
-        """The model's name, as the setting names it."""
-        ...
-
-    @property
     def version(self) -> str:
         """The name and what else the vectors depend on; at most 100 characters."""
         ...

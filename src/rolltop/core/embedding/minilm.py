@@ -42,7 +42,6 @@ class MiniLM:
 
         Raises ValueError: the model's file is not the published one.
         """
-        self.name: Final = MODEL_NAME
         self.version: Final = f"{MODEL_NAME}/2"
         self.dims: Final = DIMENSIONS
         options = onnxruntime.SessionOptions()

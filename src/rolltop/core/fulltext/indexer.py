@@ -26,11 +26,12 @@ from sqlalchemy import (
 
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, batches
-from rolltop.core.db.types import CodePointString, Identifier
+from rolltop.core.db.types import CodePointString
 from rolltop.core.db.upsert import insert as upsert
 from rolltop.core.db.url import DatabaseKind
 from rolltop.core.fulltext.analyzer import replace_unstorable, tokenize_lines
 from rolltop.core.fulltext.documents import Filters, IndexDocument
+from rolltop.core.fulltext.filters import OWNER
 from rolltop.core.fulltext.tables import (
     WORDS_TABLE,
     owner_of,
@@ -103,10 +104,8 @@ def _item_ids(tx: Tx, kind: str, ids: Iterable[str]) -> list[int]:
     """Return the numbers of those of the things that the index holds."""
     found: list[int] = []
     for some in batches(list(ids)):
-        statement = _ITEM_IDS
-        found += [
-            number for (number,) in statement.rows(tx, {**_bind_values(tx, some), "kind": kind})
-        ]
+        rows = _ITEM_IDS.rows(tx, {**_bind_values(tx, some), "kind": kind})
+        found += [number for (number,) in rows]
     return found
 
 
@@ -234,13 +233,12 @@ def _bind_values(tx: Tx, some: Sequence[object]) -> dict[str, Any]:
     return {"owner": tx.scope.tenant_id, "some": list(some)}
 
 
-_OWNER: Final = bindparam("owner", type_=Identifier)
 _SOME: Final[BindParameter[Any]] = bindparam("some", expanding=True)
 
 _PART_COLUMNS: Final = ("user_id", "item_id", "kind", "part", "digest", "length")
 
 _OF_KIND: Final = (
-    search_items.c.user_id == _OWNER,
+    search_items.c.user_id == OWNER,
     search_items.c.kind == bindparam("kind", type_=CodePointString()),
 )
 _ADD_FILTERS: Final = CompiledStatement(insert(search_filters))
@@ -249,7 +247,7 @@ _ADD_PARTS: Final = CompiledStatement(
 )
 _ADD_TEXTS: Final = CompiledStatement(insert(search_texts))
 _ADD_WORDS: Final = CompiledStatement(insert(search_words))
-_DELETE_ALL: Final = CompiledStatement(delete(search_items).where(search_items.c.user_id == _OWNER))
+_DELETE_ALL: Final = CompiledStatement(delete(search_items).where(search_items.c.user_id == OWNER))
 
 
 def _unindex_statement(*conditions: ColumnElement[bool]) -> CompiledStatement:
@@ -265,11 +263,11 @@ def _unindex_statement(*conditions: ColumnElement[bool]) -> CompiledStatement:
 
 
 _OWN_PARTS: Final = (
-    owner_of("sqlite", search_parts) == _OWNER,
-    owner_of("sqlite", search_texts) == _OWNER,
+    owner_of("sqlite", search_parts) == OWNER,
+    owner_of("sqlite", search_texts) == OWNER,
 )
 _UNINDEX_ALL: Final = _unindex_statement(
-    search_parts.c.user_id == _OWNER, owner_of("sqlite", search_texts) == _OWNER
+    search_parts.c.user_id == OWNER, owner_of("sqlite", search_texts) == OWNER
 )
 _ITEM_IDS: Final = CompiledStatement(
     select(search_items.c.id).where(*_OF_KIND, search_items.c.ref.in_(_SOME))
@@ -292,7 +290,7 @@ def _delete_items_statement(kind: DatabaseKind) -> CompiledStatement:
     """Delete things, with all that belongs to them."""
     return CompiledStatement(
         delete(search_items).where(
-            owner_of(kind, search_items) == _OWNER, search_items.c.id.in_(_SOME)
+            owner_of(kind, search_items) == OWNER, search_items.c.id.in_(_SOME)
         )
     )
 
@@ -302,7 +300,7 @@ def _stored_filters_statement(kind: DatabaseKind) -> CompiledStatement:
     f = search_filters.c
     return CompiledStatement(
         select(f.item_id, f.name, f.value).where(
-            owner_of(kind, search_filters) == _OWNER, f.item_id.in_(_SOME)
+            owner_of(kind, search_filters) == OWNER, f.item_id.in_(_SOME)
         )
     )
 
@@ -312,7 +310,7 @@ def _delete_filters_statement(kind: DatabaseKind) -> CompiledStatement:
     f = search_filters.c
     return CompiledStatement(
         delete(search_filters).where(
-            owner_of(kind, search_filters) == _OWNER,
+            owner_of(kind, search_filters) == OWNER,
             f.item_id == bindparam("gone_item"),
             f.name == bindparam("gone_name"),
             f.value == bindparam("gone_value"),
@@ -329,7 +327,7 @@ def _stored_parts_statement(kind: DatabaseKind) -> CompiledStatement:
         .select_from(search_items)
         .outerjoin(
             search_parts,
-            and_(c.item_id == search_items.c.id, owner_of(kind, search_parts) == _OWNER),
+            and_(c.item_id == search_items.c.id, owner_of(kind, search_parts) == OWNER),
         )
         .where(*_OF_KIND, search_items.c.ref.in_(_SOME))
         .order_by(c.part.desc(), c.id.desc())
@@ -341,7 +339,7 @@ def _delete_parts_statement(kind: DatabaseKind) -> CompiledStatement:
     """Delete parts, with their texts and vectors."""
     return CompiledStatement(
         delete(search_parts).where(
-            owner_of(kind, search_parts) == _OWNER, search_parts.c.id.in_(_SOME)
+            owner_of(kind, search_parts) == OWNER, search_parts.c.id.in_(_SOME)
         )
     )
 
@@ -350,6 +348,6 @@ def _delete_parts_statement(kind: DatabaseKind) -> CompiledStatement:
 def _move_parts_statement(kind: DatabaseKind) -> CompiledStatement:
     return CompiledStatement(
         update(search_parts)
-        .where(owner_of(kind, search_parts) == _OWNER, search_parts.c.id == bindparam("moved"))
+        .where(owner_of(kind, search_parts) == OWNER, search_parts.c.id == bindparam("moved"))
         .values(part=bindparam("moved_part"))
     )

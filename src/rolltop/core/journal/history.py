@@ -290,14 +290,14 @@ def mark_undone(tx: Tx, operations: Iterable[str]) -> None:
 
 def summarize(entry: Entry, texts: Mapping[str, str]) -> str:
     """Return in one line what an entry says was changed, such as `status pending → completed`."""
-    known = {table.name: journaled for table, journaled in journaled_tables()}
+    known = journaled_tables()
     parts: list[str] = []
     members = defaultdict[str, list[str]](list)
     lines = Counter[str]()
     is_whole = False
     for change in entry.changes:
         before, after = change["before"], change["after"]
-        journaled = known.get(change["table"], _UNKNOWN)
+        journaled = known[change["table"]][1] if change["table"] in known else _UNKNOWN
         if before is None or after is None:
             if journaled.version:
                 is_whole = True

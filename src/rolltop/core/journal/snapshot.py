@@ -135,7 +135,7 @@ class JournalSnapshot:
         self.moment: Final = moment
         self._versions: Final[dict[tuple[str, str], int | None]] = {}
         self._tx: Final = tx
-        self._tables: Final = {table.name: table for table, _journaled in journaled_tables()}
+        self._tables: Final = journaled_tables()
         self._earlier: Final[dict[str, dict[_Key, _EarlierRow | None]]] = {}
         self._decoders: Final[dict[str, Callable[[Any], Any]]] = {}
         wanted = EntryFilter(after=moment.sequence, kinds=kinds, ref=ref)
@@ -177,9 +177,9 @@ class JournalSnapshot:
         else:
             self._versions.setdefault(entry.thing, None)
         for change in reversed(entry.changes):
-            table = self._tables.get(change["table"])
-            if table is None:
+            if change["table"] not in self._tables:
                 continue
+            table, _journaled = self._tables[change["table"]]
             columns = table.primary_key
             key = tuple(self._decode(column, change["key"][column.name]) for column in columns)
             rows = self._earlier.setdefault(table.name, {})

@@ -6,7 +6,7 @@ a gap and in the order of commits. Long texts lie in `journal_contents`, once ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,7 +27,7 @@ from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.principal import MAX_LABEL_LENGTH, MAX_PROJECT_LENGTH
 
 KEPT: Final = "rolltop.journal"
-"""Where the metadata lists the tables kept in the journal: each with what of it is kept."""
+"""Where the metadata has the tables kept in the journal by name: each with what is kept."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class Journaled:
 
 def keep_journal(table: Table, journaled: Journaled) -> None:
     """Have every change of the table's rows kept in the journal."""
-    table.metadata.info.setdefault(KEPT, []).append((table, journaled))
+    table.metadata.info.setdefault(KEPT, {})[table.name] = (table, journaled)
 
 
-def journaled_tables() -> Sequence[tuple[Table, Journaled]]:
+def journaled_tables() -> dict[str, tuple[Table, Journaled]]:
     """Return the tables kept in the journal of the toolsets imported so far; others come later."""
-    return tuple(metadata.info.get(KEPT, ()))  # another thread may be importing one
+    return dict(metadata.info.get(KEPT, {}))  # another thread may be importing one
 
 
 journal: Final = Table(

@@ -57,7 +57,7 @@ def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> Non
 
     `texts` are those that the entries name, by hash. Raises UndoConflict; nothing may be kept then.
     """
-    known = {table.name: (table, journaled) for table, journaled in journaled_tables()}
+    known = journaled_tables()
     steps = [
         _Step(tx, entry.thing, *known[change["table"]], change, texts)
         for entry in entries
@@ -110,7 +110,7 @@ def take_back_rows(
 def touch(tx: Tx, thing: Thing) -> None:
     """Move the version of a thing and its time of change forward, if it is there."""
     kind, ref = thing
-    for table, journaled in journaled_tables():
+    for table, journaled in journaled_tables().values():
         if journaled.kind == kind and journaled.version:
             c = table.c
             values = _moved_values(tx, table, journaled)
@@ -307,7 +307,7 @@ class _StoredRows:
 
     def referring(self, row: Row) -> Iterator[tuple[Table, list[Row]]]:
         """Yield the journaled tables whose rows refer to a row, with the keys of these."""
-        for child, _journaled in journaled_tables():
+        for child, _journaled in journaled_tables().values():
             for constraint in child.foreign_key_constraints:
                 if constraint.referred_table is not self._table:
                     continue

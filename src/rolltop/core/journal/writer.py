@@ -115,7 +115,7 @@ def append_entries(tx: Tx) -> None:
     pending = _take_pending(tx)
     if not pending or not tx.scope.user_id:
         return
-    changes = _find_changes(tx, pending)
+    changes = _find_changes(pending)
     by_owner: dict[str, list[_RowChange]] = {}
     for change in changes:
         by_owner.setdefault(change.row["user_id"], []).append(change)
@@ -294,35 +294,20 @@ def _compress(digest: str, content: str) -> dict[str, Any]:
     return {"sha256": digest, "size": len(raw), "data": data}
 
 
-def _find_changes(tx: Tx, pending: Iterable[PendingRow]) -> list[_RowChange]:
+def _find_changes(pending: Iterable[PendingRow]) -> list[_RowChange]:
     """Return what the transaction changed, row by row: from the first state to the last."""
     found: dict[tuple[str, str], _RowChange] = {}
-    known = tx.service(_KnownTables)
+    known: Mapping[str, tuple[Table, Journaled]] = metadata.info.get(KEPT, {})
     for name, *states in pending:
         before, after = (state and json.loads(state) for state in states)
         row = after if before is None else before
-        table = known.find(name)
-        if row is None or table is None:
+        if row is None or name not in known:
             continue  # a toolset that this process never called: its rows go with their user
-        key = name, json.dumps([row[column] for column in table[2]])
+        table, journaled = known[name]
+        key = name, json.dumps([row[column.name] for column in table.primary_key])
         first = found[key].before if key in found else before
-        found[key] = _RowChange(table[0], table[1], first, after)
+        found[key] = _RowChange(table, journaled, first, after)
     return [change for change in found.values() if change.before != change.after]
-
-
-class _KnownTables:
-    """The journaled tables by name, with what is kept of them and the columns of their keys."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[Table, Journaled, list[str]]] = {}
-
-    def find(self, name: str) -> tuple[Table, Journaled, list[str]] | None:
-        if name not in self._known:
-            self._known = {
-                table.name: (table, journaled, [column.name for column in table.primary_key])
-                for table, journaled in journaled_tables()
-            }
-        return self._known.get(name)
 
 
 def _take_pending(tx: Tx) -> list[PendingRow]:
@@ -345,7 +330,7 @@ def install_triggers(connection: Connection) -> None:
     installed = connection.info.get(_INSTALLED, 0)
     if installed == len(metadata.info.get(KEPT, ())):
         return
-    driver, tables = driver_connection(connection), journaled_tables()
+    driver, tables = driver_connection(connection), [*journaled_tables().values()]
     driver.execute(_CREATE_PENDING)
     for table, journaled in tables[installed:]:
         for statement in _trigger_statements(table, journaled):

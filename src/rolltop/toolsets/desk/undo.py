@@ -241,12 +241,12 @@ def _find_obstacle(tx: Tx, entry: Entry) -> Entry | None:
 
 def _columns_of(entry: Entry) -> set[tuple[str, str, str]]:
     """List by table, key and column where an entry changed its thing so that an undo minds."""
-    kept = {table.name: journaled for table, journaled in journaled_tables()}
+    kept = journaled_tables()
     return {
         (change["table"], json.dumps(change["key"], sort_keys=True), column)
         for change in entry.changes
         for column in dict[str, Any](change["before"] or change["after"])
-        if column not in (table := kept[change["table"]]).moving | table.computed | table.order
+        if column not in (table := kept[change["table"]][1]).moving | table.computed | table.order
     }
 
 
