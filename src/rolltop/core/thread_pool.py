@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from heapq import heappop, heappush
 from itertools import count
 from queue import SimpleQueue
-from typing import Final, Generic, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from rolltop.core.errors import Unavailable
 
@@ -24,23 +24,16 @@ _ACTIVE_SECONDS: Final = 1.0
 """For so long after it asked for a turn, a caller is taken for one who will ask again."""
 
 
-class _WorkItem(Generic[T]):
-    """One function to run, in the context of the one who asked."""
-
-    def __init__(self, function: Callable[[], T]) -> None:
-        self.future: Final[Future[T]] = Future()
-        self._function: Final = function
-        self._context: Final = contextvars.copy_context()
-
-    def run(self) -> None:
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            result = self._context.run(self._function)
-        except BaseException as error:  # noqa: BLE001  # the future carries it to the one who asked
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
+def _resolve(future: Future[T], function: Callable[[], T]) -> None:
+    """Run a function for whoever waits for the future, unless nobody does any more."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = function()
+    except BaseException as error:  # noqa: BLE001  # the future carries it to the one who asked
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 class ThreadPool:
@@ -54,7 +47,7 @@ class ThreadPool:
         self._limit: Final = limit
         self._name: Final = name
         self._lock: Final = threading.Lock()
-        self._jobs: Final[SimpleQueue[_WorkItem[object] | None]] = SimpleQueue()
+        self._jobs: Final[SimpleQueue[Callable[[], None] | None]] = SimpleQueue()
         self._threads: Final[list[threading.Thread]] = []
         self._unfinished = 0
         """Jobs that wait or run."""
@@ -66,7 +59,9 @@ class ThreadPool:
         Raises Unavailable: after `close`, or where the system has no thread for it; it is not run.
         """
         turn = _own_turn.get()
-        job = _WorkItem(function if turn is None else turn.hold(function))
+        held = function if turn is None else turn.hold(function)
+        future: Future[T] = Future()
+        context = contextvars.copy_context()
         with self._lock:
             if self._closed:
                 raise Unavailable(
@@ -75,8 +70,8 @@ class ThreadPool:
             if len(self._threads) <= self._unfinished and len(self._threads) < self._limit:
                 self._start_thread()
             self._unfinished += 1
-            self._jobs.put(job)  # pyright: ignore[reportArgumentType]  # a queue of any results
-        return job.future
+            self._jobs.put(lambda: context.run(_resolve, future, held))
+        return future
 
     @property
     def backlog(self) -> int:
@@ -123,7 +118,7 @@ class ThreadPool:
 
     def _run_jobs(self) -> None:
         while (job := self._jobs.get()) is not None:
-            job.run()
+            job()
             del job  # its result belongs to the one who asked, not to an idle thread
             with self._lock:
                 self._unfinished -= 1

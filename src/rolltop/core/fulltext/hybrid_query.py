@@ -89,14 +89,6 @@ class HybridQuery:
     version: str
 
 
-@dataclass(frozen=True)
-class WordQuery:
-    """The words of a query: where they are looked up and what is known of them."""
-
-    index: WordIndex
-    statistics: TermStatistics
-
-
 def query(  # noqa: PLR0913  # the seam's own parameters
     tx: Tx,
     text: str,
@@ -141,11 +133,11 @@ def _search_terms(
     """Rank by some words of the query, and by its meaning."""
     limit = question.limit
     terms = relevance.query_forms(words)
-    word_query = _build_word_query(question, [form for term in terms for form in term.forms])
+    index, statistics = _look_up(question.tx, [form for term in terms for form in term.forms])
     by_words: dict[int, PartRow] = {}
     by_meaning: dict[int, PartRow] = {}
     for wanted in (max(MAX_CANDIDATES, 3 * limit), MAX_PROPOSED_ROWS):
-        by_words = _read_rows(question, _search_words(question, word_query, wanted))
+        by_words = _read_rows(question, _search_words(question, index, statistics, wanted))
         if nearness is not None:
             by_meaning = _vector_rows(question, nearness, wanted)
         rows = by_words | by_meaning
@@ -154,9 +146,7 @@ def _search_terms(
     told, near = _first_items(by_words, limit), _first_items(by_meaning, limit)
     parts = _read_parts(question, dict.fromkeys([*told, *near]), by_words | by_meaning)
     texts = {item: [text for _row, text in some] for item, some in parts.items()}
-    ranked = relevance.rank(
-        terms, texts, [word_query.statistics.idf(*term.forms) for term in terms], told
-    )
+    ranked = relevance.rank(terms, texts, [statistics.idf(*term.forms) for term in terms], told)
     ids = [row.id for some in parts.values() for row, _text in some]
     cosines = nearness.cosines_of(ids) if nearness is not None else {}
     candidates = (
@@ -183,38 +173,37 @@ def _candidate(
     return HybridCandidate(best.id, best.kind, best.ref, best.part, found.score, cosine, is_pending)
 
 
-def _build_word_query(question: HybridQuery, terms: Sequence[str]) -> WordQuery:
+def _look_up(tx: Tx, terms: Sequence[str]) -> tuple[WordIndex, TermStatistics]:
     """Return where words are looked up, and what is known of them."""
-    tx = question.tx
     index = (
         sqlite_fts.SqliteWordIndex(tx)
         if tx.kind == "sqlite"
         else postgres_fts.PostgresWordIndex(tx)
     )
     if not terms:
-        return WordQuery(index, TermStatistics(0, 0.0, {}))
+        return index, TermStatistics(0, 0.0, {})
     known = read_corpus_stats(tx)
     counted = index.occurrences([term for term in terms if term not in known.frequent_words])
     occurrences = {term: counted.get(term, known.frequent_words.get(term, 0)) for term in terms}
     known.remember(counted)
-    return WordQuery(index, TermStatistics(known.parts, known.mean_length, occurrences))
+    return index, TermStatistics(known.parts, known.mean_length, occurrences)
 
 
-def _search_words(question: HybridQuery, word_query: WordQuery, wanted: int) -> list[int]:
+def _search_words(
+    question: HybridQuery, index: WordIndex, statistics: TermStatistics, wanted: int
+) -> list[int]:
     """Return the parts that answer best by their words, of a bounded number that is looked at."""
-    if not any(word_query.statistics.occurrences.values()):
+    if not any(statistics.occurrences.values()):
         return []
 
     def ask(expression: Expression, *, newest: bool) -> list[int]:
         most = (MAX_PROPOSED_ROWS, wanted)
-        return word_query.index.propose(
-            expression, word_query.statistics, question.query_filter, most, newest=newest
-        )
+        return index.propose(expression, statistics, question.query_filter, most, newest=newest)
 
-    index, count = word_query.index, word_query.statistics.estimate_matches
+    count = statistics.estimate_matches
     if isinstance(index, sqlite_fts.SqliteWordIndex):  # PostgreSQL counts for longer than it ranks
         count = index.count
-    expression, widest, is_cut = choose_expression(word_query.statistics.occurrences, count)
+    expression, widest, is_cut = choose_expression(statistics.occurrences, count)
     if question.query_filter.items is not None:  # the filter leaves few: look at all of them
         return ask(widest, newest=True)
     found = ask(expression, newest=is_cut)
