@@ -481,30 +481,20 @@ def _fit_part(
 ) -> JsonObject:
     """Truncate a list or a text.
 
-    Where the cursor is too long to be there twice, it is in `next` alone, before an item is reduced
-    for it; where the arguments are too long to be repeated in `next`, the cursor goes on without.
+    Where the arguments are too long to be repeated in `next`, the cursor goes on without.
     """
 
-    def without(name: str) -> pagination.AttachContinuation:
-        def shorter(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
-            given = changed.get("cursor")
-            onward = cursor or (given if isinstance(given, str) else None)  # a text's, in arguments
-            answer = finish(part, changed, onward)
-            return answer if onward is None else _drop_continuation(answer, name)
+    def finish_without(
+        part: JsonObject, changed: dict[str, object], cursor: str | None
+    ) -> JsonObject:
+        given = changed.get("cursor")
+        onward = cursor or (given if isinstance(given, str) else None)  # a text's, in arguments
+        answer = finish(part, changed, onward)
+        return answer if onward is None else _drop_continuation(answer, "next")
 
-        return shorter
-
-    def refuse_reduction(_item: JsonObject) -> JsonObject:
-        raise pagination.BudgetTooSmall(limit)
-
-    whole = made
-    if isinstance(made, pagination.Page) and made.reduce_item:
-        whole = replace(made, reduce_item=refuse_reduction)
-    once = without("next_cursor")
-    for cut, onward in ((whole, finish), (whole, once), (made, once)):
-        with suppress(pagination.BudgetTooSmall):
-            return pagination.truncate_part(cut, limit, onward)
-    return pagination.truncate_part(made, limit, without("next"))
+    with suppress(pagination.BudgetTooSmall):
+        return pagination.truncate_part(made, limit, finish)
+    return pagination.truncate_part(made, limit, finish_without)
 
 
 def _drop_continuation(answer: JsonObject, name: str) -> JsonObject:
