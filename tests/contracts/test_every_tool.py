@@ -415,7 +415,7 @@ def test_read_only_lists_reading_tools_only() -> None:
         Principal.for_user("me")
     )
     assert offers
-    assert all(offer.tool.is_read_only or offer.tool.actions for offer in offers)
+    assert all(offer.tool.is_read_only or offer.tool.reading_actions for offer in offers)
 
 
 @every_tool

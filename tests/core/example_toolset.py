@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from rolltop.core.errors import Conflict, RolltopError, Unavailable
 from rolltop.core.pagination import Continuation, Page, TextPage
-from rolltop.core.tools import Actions, Alias, Tool, Toolset
+from rolltop.core.tools import Alias, Tool, Toolset
 
 if TYPE_CHECKING:
     from rolltop.core.context import CallContext
@@ -111,7 +111,7 @@ EXAMPLE = Toolset(
             "Keep things",
             Echo,
             destructive=True,
-            actions=Actions("action", ("list",)),
+            reading_actions=("list",),
             aliases=(
                 Alias("list_things", {"action": "list"}, "List things", "List things."),
                 Alias("save_thing", {"action": "save"}, "Save a thing", "Save a thing."),

@@ -14,7 +14,7 @@ from rolltop.core import pagination
 from rolltop.core.argument_names import PARAMETER_SYNONYMS
 from rolltop.core.arguments import Parameters, require_storable, value_preview
 from rolltop.core.errors import InvalidArgument, InvalidText
-from rolltop.core.tools import MISSING, Actions, ArgumentErrorCode, Tool
+from rolltop.core.tools import MISSING, ArgumentErrorCode, Tool
 from tests.campaign import examples
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ async def _manage(call: CallContext, action: Literal["list", "save", "drop"]) ->
 
 
 def test_read_only_keeps_only_the_reading_actions() -> None:
-    tool = Tool("manage", _manage, "Manage", dict, actions=Actions("action", ("list",)))
+    tool = Tool("manage", _manage, "Manage", dict, reading_actions=("list",))
     reading = Parameters(tool, code="X", only_reading=True)
     assert reading.schema["properties"]["action"]["enum"] == ["list"]
     assert reading.validate({"action": "list"}) == {"action": "list"}

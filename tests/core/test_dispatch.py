@@ -13,7 +13,7 @@ from rolltop.core import logging, pagination
 from rolltop.core.dispatch import Answer, UnknownTool, dispatch, error_answer
 from rolltop.core.errors import NotFound
 from rolltop.core.principal import Principal
-from rolltop.core.tools import Actions, Tool
+from rolltop.core.tools import Tool
 from tests import witnesses
 from tests.contracts.answer_shapes import output_schema
 from tests.core.example_toolset import EXAMPLE, RELEASE, Echo
@@ -90,8 +90,9 @@ async def numbers(call: CallContext, action: Literal["list", "save"]) -> dict[st
 
 
 def test_an_action_that_reads_keeps_to_its_budget_and_one_that_writes_is_answered() -> None:
-    reading = Actions("action", ("list",))
-    tool = Tool("numbers", numbers, "Numbers", Echo, accepts_max_tokens=True, actions=reading)
+    tool = Tool(
+        *("numbers", numbers, "Numbers", Echo), accepts_max_tokens=True, reading_actions=("list",)
+    )
     nothing: Any = _NoDatabase()
     desk = make_desk(nothing, toolsets=[replace(EXAMPLE, tools=(tool,))])
     refused = call_tool(desk, ME, "numbers", action="list", max_tokens=200)

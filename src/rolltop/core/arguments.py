@@ -32,7 +32,7 @@ from rolltop.core.tool_schema import (
     shorten_schema,
     simplify_schema,
 )
-from rolltop.core.tools import MISSING, TYPE, VALUE, Alias, JsonObject, Tool
+from rolltop.core.tools import ACTION, MISSING, TYPE, VALUE, Alias, JsonObject, Tool
 
 _MAX_PREVIEW_CHARACTERS = 60
 _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
@@ -147,8 +147,8 @@ class Parameters:
         self._name = seed.name if seed else tool.name
         self._code = code
         self.read_only = only_reading
-        if only_reading and tool.actions and actions is None:
-            actions = tool.actions.read_only
+        if only_reading and tool.reading_actions and actions is None:
+            actions = tool.reading_actions
         self._actions = actions
         self._fixed_arguments = dict(seed.fixed_arguments if seed else {})
 
@@ -179,9 +179,8 @@ class Parameters:
         cleaned = deepcopy(_schema(self._model))
         for part in (cleaned, *cleaned.get("$defs", {}).values()):
             part.pop("description", None)  # a docstring; the tool and its arguments have their own
-        actions = self._tool.actions
-        if self._actions is not None and actions and actions.parameter not in self._fixed_arguments:
-            allowed = cleaned["properties"][actions.parameter]
+        if self._actions is not None and ACTION in cleaned["properties"]:
+            allowed = cleaned["properties"][ACTION]
             allowed["enum"] = [name for name in allowed["enum"] if name in self._actions]
         return {**cleaned, "additionalProperties": False}
 
@@ -311,15 +310,14 @@ class Parameters:
                 raise self._error(f"{name} is required ({self._describe_allowed(name)})", name=name)
 
     def _check_action(self, arguments: Mapping[str, Any]) -> None:
-        actions = self._tool.actions
-        if self._actions is None or not actions or actions.parameter in self._fixed_arguments:
+        if self._actions is None or ACTION in self._fixed_arguments:
             return
-        chosen = arguments.get(actions.parameter)
+        chosen = arguments.get(ACTION)
         if chosen not in self._actions:
-            refused = self.read_only and chosen not in actions.read_only
+            refused = self.read_only and chosen not in self._tool.reading_actions
             why = "this connection is read-only" if refused else "it is not offered here"
             raise self._error(
-                f"{actions.parameter} {value_preview(chosen)} is not available: {why}",
+                f"{ACTION} {value_preview(chosen)} is not available: {why}",
                 hint=f"Available here: {', '.join(self._actions)}.",
             )
 

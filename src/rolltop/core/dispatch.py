@@ -24,7 +24,7 @@ from rolltop.core.errors import (
     Unavailable,
 )
 from rolltop.core.principal import WRITE, Principal
-from rolltop.core.tools import JsonObject, Tool, Toolset
+from rolltop.core.tools import ACTION, JsonObject, Tool, Toolset
 
 _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
 
@@ -76,8 +76,7 @@ class RegisteredTool:
         """Whether the tool, with what it is offered for, changes nothing."""
         if self.tool.is_read_only or self.parameters.read_only:
             return True
-        reading = self.tool.actions.read_only if self.tool.actions else ()
-        return self.actions is not None and set(self.actions) <= set(reading)
+        return self.actions is not None and {*self.actions} <= {*self.tool.reading_actions}
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,9 @@ class ToolRegistry:
         registered_tools: dict[str, RegisteredTool] = {}
         for toolset in self.toolsets:
             for tool in toolset.tools:
-                if self._is_selected(tool) and (tool.is_read_only or tool.actions or not read_only):
+                if self._is_selected(tool) and (
+                    tool.is_read_only or tool.reading_actions or not read_only
+                ):
                     actions = self._selected_actions(tool, read_only=read_only)
                     for registered in self._register_names(
                         toolset, tool, actions, read_only=read_only
@@ -240,28 +241,27 @@ class ToolRegistry:
         """Return the actions that are left where names of single ones were given, else None."""
         selection, named = self._selection, _action_aliases(tool)
         chosen, excluded = selection.tools or (), selection.exclude
-        if tool.actions is None or named.keys().isdisjoint([*chosen, *excluded]):
+        if not tool.reading_actions or named.keys().isdisjoint([*chosen, *excluded]):
             return None
         whole = selection.tools is None or tool.name in chosen
         wanted = {action for name, action in named.items() if name in chosen}
         dropped = {action for name, action in named.items() if name in excluded}
-        parameter = Parameters(tool, code="").schema["properties"][tool.actions.parameter]
+        parameter = Parameters(tool, code="").schema["properties"][ACTION]
         return [
             action
             for action in parameter["enum"]
             if (whole or action in wanted)
             and action not in dropped
-            and (not read_only or action in tool.actions.read_only)
+            and (not read_only or action in tool.reading_actions)
         ]
 
 
 def _action_aliases(tool: Tool) -> dict[str, str]:
     """Return the names a tool has for its actions, with these."""
-    parameter = tool.actions.parameter if tool.actions else ""
     return {
-        seed.name: str(seed.fixed_arguments[parameter])
-        for seed in tool.aliases
-        if parameter in seed.fixed_arguments
+        seed.name: str(seed.fixed_arguments[ACTION])
+        for seed in (tool.aliases if tool.reading_actions else ())
+        if ACTION in seed.fixed_arguments
     }
 
 
@@ -507,9 +507,8 @@ def _drop_continuation(answer: JsonObject, name: str) -> JsonObject:
 
 def _is_read_only(registered: RegisteredTool, given: Mapping[str, Any]) -> bool:
     """Return whether the call changed nothing: the tool never does, or this action does not."""
-    actions = registered.tool.actions
-    chosen = {**given, **registered.fixed_arguments}.get(actions.parameter) if actions else None
-    return registered.tool.is_read_only or (actions is not None and chosen in actions.read_only)
+    chosen = {**given, **registered.fixed_arguments}.get(ACTION)
+    return registered.tool.is_read_only or chosen in registered.tool.reading_actions
 
 
 def _requested_budget(arguments: object) -> int | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 ToolFunction = Callable[..., Awaitable[object]]
 
+ACTION = "action"
+"""The parameter that selects what a tool does, where it does several things."""
 MISSING = "missing"
 TYPE = "type"
 VALUE = "value"
@@ -54,14 +56,6 @@ class Alias:
 
 
 @dataclass(frozen=True)
-class Actions:
-    """The parameter that selects what a tool does, and the actions that only read."""
-
-    parameter: str
-    read_only: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Tool:
     """One tool: an async function `(call, **arguments)` whose docstring the model reads.
 
@@ -75,6 +69,7 @@ class Tool:
     `adapt` turns arguments as other servers' tools take them into its own, before any is checked.
     `other_names` are accepted in calls and never listed. Hosts that load tools on demand are asked
     to have those that are `is_core` at hand always, and find others by `search_hint` too.
+    Of a tool with actions, `reading_actions` are those that only read.
     `view` names what draws its answers in hosts that show views.
     """
 
@@ -91,7 +86,7 @@ class Tool:
     accepts_cursor: bool = False
     accepts_idempotency_key: bool = False
     aliases: tuple[Alias, ...] = ()
-    actions: Actions | None = None
+    reading_actions: tuple[str, ...] = ()
     argument_errors: Mapping[str, ArgumentErrorCode] = field(
         default_factory=dict[str, ArgumentErrorCode]
     )

@@ -14,7 +14,6 @@ from rolltop.core.pagination import Continuation, Page, TextPage, add_continuati
 from rolltop.core.tools import (
     TYPE,
     VALUE,
-    Actions,
     Alias,
     ArgumentErrorCode,
     ResourceTemplate,
@@ -216,7 +215,7 @@ TOOLS: Final = (
         accepts_cursor=True,
         aliases=(Alias("manage"),),
         other_names=("manage_note", "manage_notes"),
-        actions=Actions("action", ("get_stats", "history")),
+        reading_actions=("get_stats", "history"),
     ),
 )
 

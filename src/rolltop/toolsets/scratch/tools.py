@@ -12,7 +12,7 @@ from rolltop.core.arguments import QueryText
 from rolltop.core.context import CallContext
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.pagination import Page, TextPage
-from rolltop.core.tools import Actions, Alias, ResourceTemplate, Tool
+from rolltop.core.tools import Alias, ResourceTemplate, Tool
 from rolltop.toolsets.scratch.flat_arguments import (
     join_cell,
     join_edit,
@@ -443,14 +443,14 @@ TOOLS: Final = (
         adapt=join_schema,
         argument_hints=_SCHEMA_HINTS,
         aliases=_SCHEMA_ALIASES,
-        actions=Actions("action", ("list", "get")),
+        reading_actions=("list", "get"),
     ),
     _managing(
         "scratch_namespace",
         scratch_namespace,
         "Namespaces",
         aliases=_NAMESPACE_ALIASES,
-        actions=Actions("action", ("list",)),
+        reading_actions=("list",),
     ),
 )
 
