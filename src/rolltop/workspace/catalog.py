@@ -8,7 +8,6 @@ and file shows what changed.
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +22,7 @@ from rolltop.workspace.file_stat import (
     FileStat,
     StatBuffer,
     StatState,
+    by_components,
     is_stable_state,
     state_of,
 )
@@ -51,6 +51,8 @@ class Catalog:
         self._buffer: Final = StatBuffer() if StatBuffer.is_supported() else None
         self._top: CatalogDirectory | None = None
         self._top_state: tuple[object, ...] = ()
+        self._listed: tuple[list[FileStat], SkippedEntries] | None = None
+        """All files, and what is skipped; None after a change."""
 
     def files(self, skipped: SkippedEntries) -> list[FileStat]:
         """List the current files, ordered by path components.
@@ -61,23 +63,30 @@ class Catalog:
         if self._hidden:
             return []
         with self._lock:
-            found = self._refresh().collect_subtree()
-            skipped.add(found.skipped)
-            return found.entries
+            folders = self._refresh()
+            if self._listed is None:
+                passed = SkippedEntries()
+                for folder in folders:
+                    passed.add(folder.skipped)
+                entries = [entry for folder in folders for entry in folder.entries]
+                entries.sort(key=by_components)
+                self._listed = entries, passed
+            skipped.add(self._listed[1])
+            return self._listed[0]
 
-    def _refresh(self) -> CatalogDirectory:
+    def _refresh(self) -> list[CatalogDirectory]:
+        """Bring all directories up to date, and return them."""
         state = root_state(self._root or "/")
         top = self._top
         if top is None or state != self._top_state:
             top = self._top = CatalogDirectory("", "", None, tracked_only=False)
-            self._top_state = state
-        pending = [top]
-        while pending:
-            folder = pending.pop()
+            self._top_state, self._listed = state, None
+        folders = [top]
+        for folder in folders:  # which grows meanwhile
             if not self._is_unchanged(folder):
                 self._update(folder)
-            pending.extend(folder.subdirectories.values())
-        return top
+            folders.extend(folder.subdirectories.values())
+        return folders
 
     def _is_unchanged(self, folder: CatalogDirectory) -> bool:
         """Report whether the stats of the directory and its files are unchanged.
@@ -140,17 +149,14 @@ class Catalog:
             folder.set_states(list(map(state_of, map(look, folder.files))))
         except OSError:
             self._list(folder, path, opened, state)
-        self._invalidate(folder)
+        self._listed = None
 
     def _list(self, folder: CatalogDirectory, path: str, opened: int, state: StatState) -> None:
         """List the directory and apply the rules; reuse subdirectories under unchanged rules."""
         with os.scandir(opened) as listing:
             found, present = visible_entries(list(listing), self._excluded_names.get(path, ()))
-        before, folder.subdirectories = folder.subdirectories, {}
-        try:
-            self._select_entries(folder, path, found, present, before)
-        finally:
-            self._invalidate(folder)
+        before, folder.subdirectories, self._listed = folder.subdirectories, {}, None
+        self._select_entries(folder, path, found, present, before)
         folder.state = state if is_stable_state(state) else None
 
     def _select_entries(
@@ -176,11 +182,6 @@ class Catalog:
                 folder.count_error(error)
         folder.files = [name for name, _ in chosen]
         folder.set_states([one for _, one in chosen])
-
-    def _invalidate(self, folder: CatalogDirectory) -> None:
-        """Invalidate cached listings above this directory."""
-        if self._top is not None:
-            self._top.invalidate(folder)
 
     def _rules(self, folder: CatalogDirectory, path: str, present: Iterable[str]) -> DirectoryRules:
         if folder.parent is None:
@@ -223,7 +224,7 @@ class Catalog:
         folder.set_states([])
         folder.state = None
         folder.skipped = SkippedEntries()
-        self._invalidate(folder)
+        self._listed = None
         if isinstance(error, Unavailable):
             raise error
         folder.count_error(error)
@@ -242,24 +243,6 @@ def _reuse_or_create(
         return known
     relative = f"{parent.relative}/{entry.name}" if parent.relative else entry.name
     return CatalogDirectory(relative, entry.name, parent.rules, tracked_only)
-
-
-@dataclass(slots=True)
-class Subtree:
-    """The contents of a directory and everything below it; immutable once built."""
-
-    entries: list[FileStat] = field(default_factory=list[FileStat])
-    """The selected files, ordered by path components."""
-    skipped: SkippedEntries = field(default_factory=SkippedEntries)
-
-    def add(self, other: Subtree) -> None:
-        """Append the next directory's subtree."""
-        self.entries += other.entries
-        self.skipped.add(other.skipped)
-
-
-# Directories at this depth or below cache no list, or each file would be in a list per level.
-_CACHED_DEPTH: Final = 8
 
 
 @dataclass(slots=True, eq=False)
@@ -291,35 +274,11 @@ class CatalogDirectory:
     """Inode and device at the last comparison; zeros before."""
     stat_bytes: bytes | None = None
     """The `StatBuffer` contents of the last known state."""
-    subtree: Subtree | None = None
-    """Its contents and everything below; None after a change."""
 
     @property
     def prefix(self) -> str:
         """The prefix of all paths in it."""
         return f"{self.relative}/" if self.relative else ""
-
-    def collect_subtree(self) -> Subtree:
-        """Collect the contents at and below it, reusing unchanged subtrees."""
-        changed: list[CatalogDirectory] = []
-        pending: list[CatalogDirectory] = [self]
-        while pending:
-            folder = pending.pop()
-            if folder.subtree is None and folder.relative.count("/") < _CACHED_DEPTH:
-                changed.append(folder)
-                pending.extend(folder.subdirectories.values())
-        for folder in reversed(changed):
-            folder.subtree = _collect_subtree(folder)
-        return self.subtree or _collect_subtree(self)
-
-    def invalidate(self, folder: CatalogDirectory) -> None:
-        """Invalidate the subtrees from this directory down to the folder."""
-        folder.subtree = self.subtree = None
-        above: CatalogDirectory | None = self
-        for name in folder.relative.removeprefix(self.prefix).split("/"):
-            above = None if above is None else above.subdirectories.get(name)
-            if above is not None:
-                above.subtree = None
 
     def set_states(self, states: list[StatState]) -> None:
         """Update the files' states; unchanged files keep their entry objects."""
@@ -352,26 +311,3 @@ class CatalogDirectory:
             and GIT_DIRECTORY not in self.present
             and all(isinstance(rule, tuple) for rule in self.rule_state[1:])
         )
-
-
-def _collect_subtree(top: CatalogDirectory) -> Subtree:
-    """Collect a directory's subtree without recursion, since trees may be deep."""
-    found = Subtree()
-    found.skipped.add(top.skipped)
-    around = [(top, iter(sorted(top.subdirectories)), 0)]
-    while around:
-        folder, names, start = around.pop()
-        name = next(names, None)
-        if name is None:
-            found.entries += folder.entries[start:]
-            continue
-        end = bisect_left(folder.files, name, start)
-        found.entries += folder.entries[start:end]
-        around.append((folder, names, end))
-        inside = folder.subdirectories[name]
-        if inside.subtree is not None:
-            found.add(inside.subtree)
-        else:
-            found.skipped.add(inside.skipped)
-            around.append((inside, iter(sorted(inside.subdirectories)), 0))
-    return found

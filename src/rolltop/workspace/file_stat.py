@@ -69,6 +69,11 @@ class FileStat(NamedTuple):
     device: int
 
 
+def by_components(entry: FileStat) -> str:
+    """Return a text that sorts as the components of the path do: no name holds a NUL."""
+    return entry.relative.replace("/", "\0")
+
+
 def is_stable(mtime_ns: int, ctime_ns: int, at_ns: int | None = None) -> bool:
     """Report whether a change at `at_ns` (default: now) would show in these times.
 

@@ -25,6 +25,7 @@ from rolltop.toolsets.retrieval.store import (
     scatter,
 )
 from rolltop.workspace import FileStat, Root, Roots
+from rolltop.workspace.file_stat import by_components
 
 
 class RootState:
@@ -72,10 +73,7 @@ class RootState:
                 self._comparison.forget_rows()
             if index is not None:
                 self._last_change = index.each_row(self._last_change, self._comparison.take_row)
-            yield (
-                sorted(self._comparison.stale.values(), key=lambda one: one.relative.split("/")),
-                db,
-            )
+            yield sorted(self._comparison.stale.values(), key=by_components), db
 
     def entry(self, number: int) -> FileStat | None:
         """Look up a file by id; None if it changed since it was indexed."""

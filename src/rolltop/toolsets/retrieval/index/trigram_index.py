@@ -31,7 +31,7 @@ from rolltop.toolsets.retrieval.store import (
 )
 from rolltop.workspace import FileStat, Root, Roots, SkippedEntries
 from rolltop.workspace.catalog import Catalog
-from rolltop.workspace.file_stat import is_stable_state
+from rolltop.workspace.file_stat import by_components, is_stable_state
 
 FOLDER: Final = "code-index"
 # One run of the job occupies a worker thread this long, in seconds.
@@ -219,8 +219,7 @@ class _RootIndex:
             found += self._comparison.stale.values()
         if len(found) > len(entries) * _MAX_SHARE:
             return None
-        # By components, as split("/") would, in a third of the time: no name holds a NUL.
-        return sorted(found, key=lambda entry: entry.relative.replace("/", "\0"))
+        return sorted(found, key=by_components)
 
     def is_text(self, entry: FileStat) -> bool | None:
         # Of any list of files: another search may have compared a newer one, or an older.
