@@ -19,25 +19,36 @@ _RUBY: Final = re.compile(
 MAX_LINE_END: Final = 200
 """Code points at the end of a line that tell whether a declaration ends on it."""
 
-_ONE_LINE: Final = re.compile(r"[;\s]end\s*$|\)\s*=\s|^\S+\s*=\s")
+_RUBY_ENDED: Final = re.compile(r"[;\s]end\s*$|\)\s*=\s|^\S+\s*=\s")
 _SHELL: Final = re.compile(
     r"""^(?P<indent>[ \t]*+)(?:
-          (?:function[ \t]++)?(?P<name>[\w:.-]++)[ \t]*+\([ \t]*+\)(?P<rest>[^\n]*+)
-        | function[ \t]++(?P<named>[\w:.-]++)(?P<more>[^\n]*+)
+          (?P<word>function[ \t]++)?(?P<name>[\w:.-]++)(?(word)|[ \t]*+\([ \t]*+\))[^\n]*+
         | (?P<end>\}|\))[^\n]*+)""",
     re.VERBOSE | re.MULTILINE,
 )
+_SHELL_ENDED: Final = re.compile(r"[^\s(][ \t]*[})]\s*$")
 
 
 def ruby(text: str) -> Iterator[Heading]:
     """Yield classes, modules and methods; a method is one level below its class."""
+    return _declarations(text, _RUBY, _RUBY_ENDED)
+
+
+def shell(text: str) -> Iterator[Heading]:
+    """Yield the functions of a shell script, but those inside others."""
+    found = _declarations(text, _SHELL, _SHELL_ENDED)
+    return (heading for heading in found if heading.level == 1)
+
+
+def _declarations(text: str, tokens: re.Pattern[str], ended: re.Pattern[str]) -> Iterator[Heading]:
+    """Yield what `tokens` declare; `ended` finds the end of one on its own line."""
     found: list[tuple[str, int, int]] = []
     ends: dict[int, int] = {}
     opened: list[tuple[int, int]] = []  # indentation and index
     lines = TextLines(text)
-    for token in _RUBY.finditer(text):
-        if token["skip"]:
-            continue
+    for token in tokens.finditer(text):
+        if token["indent"] is None:
+            continue  # what hides declarations
         line = lines.line_at(token.start("indent"))
         indent = len(token["indent"].expandtabs(8))
         if token["end"]:
@@ -51,35 +62,9 @@ def ruby(text: str) -> Iterator[Heading]:
         if token["name"] == "<<":
             continue
         found.append((token["name"].removeprefix("self."), len(opened) + 1, line))
-        if _ONE_LINE.search(token.group()[-MAX_LINE_END:]):
+        if ended.search(token.group()[-MAX_LINE_END:]):
             ends[len(found) - 1] = line
         else:
             opened.append((indent, len(found) - 1))
     for index, (name, level, at) in enumerate(found):
         yield Heading(name, level, at, ends.get(index))
-
-
-def shell(text: str) -> Iterator[Heading]:
-    """Yield the functions of a shell script."""
-    open_function: tuple[str, int, int] | None = None  # name, indentation, line
-    lines = TextLines(text)
-    for token in _SHELL.finditer(text):
-        line = lines.line_at(token.start())
-        indent = len(token["indent"].expandtabs(8))
-        if token["end"]:
-            if open_function is not None and open_function[1] == indent:
-                yield Heading(open_function[0], 1, open_function[2], line)
-                open_function = None
-            continue
-        if open_function is not None:
-            if indent > open_function[1]:
-                continue  # a function inside a function
-            yield Heading(open_function[0], 1, open_function[2])
-        open_function = None
-        name, rest = token["name"] or token["named"], token["rest"] or token["more"] or ""
-        if rest.rstrip().endswith(("}", ")")) and len(rest.strip()) > 1:
-            yield Heading(name, 1, line, line)
-        else:
-            open_function = (name, indent, line)
-    if open_function is not None:
-        yield Heading(open_function[0], 1, open_function[2])
