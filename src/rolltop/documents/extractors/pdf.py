@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from rolltop.documents.extractors.extracted_text import (
     ExtractedText,
@@ -23,6 +24,8 @@ from rolltop.documents.outline import Heading
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
+
+T = TypeVar("T")
 
 TIME_LIMIT_SECONDS: Final = 25.0
 """No further page is begun after this time."""
@@ -71,7 +74,7 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
     for number in range(count):
         if monotonic() - begins > TIME_LIMIT_SECONDS or builder.size > MAX_TEXT_CHARACTERS:
             break
-        text = _page_text(reader, number)
+        text = _attempt(partial(_page_text, reader, number))
         if text is None:
             unread.append(number + 1)
         elif not text.strip() and _shows_picture(reader, number):
@@ -80,25 +83,31 @@ def _render_pages(reader: PdfReader) -> ExtractedText:
         texts.append(f"[page {number + 1}]\n{text or ''}")
         builder.add_block(texts[-1])
     builder.add_block("\n".join(_form_lines(reader)))
-    builder.headings = _headings(_all_bookmarks(reader), starts, texts) or [
+    bookmarks = _attempt(lambda: list(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS])))
+    builder.headings = _headings(bookmarks or [], starts, texts) or [
         Heading(f"Page {index + 1}", 1, line) for index, line in enumerate(starts)
     ]
     note = _note(count, texts, unread, pictures)
     return replace(builder.build("pdf", note), is_cut=len(starts) < count)
 
 
-def _page_text(reader: PdfReader, number: int) -> str | None:
-    """Return a page's text, None where its content cannot be read or is too large."""
+def _attempt(read: Callable[[], T]) -> T | None:
+    """Return what pypdf reads; None where it fails, for it lets any error through."""
     try:
-        page = reader.pages[number]
-        content = page.get_contents()
-        if content is not None and len(content.get_data()) > MAX_PAGE_BYTES:
-            return None
-        return page.extract_text()
+        return read()
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # pypdf lets any through
+    except Exception:  # noqa: BLE001  # as said
         return None
+
+
+def _page_text(reader: PdfReader, number: int) -> str | None:
+    """Return a page's text, None where it is too large."""
+    page = reader.pages[number]
+    content = page.get_contents()
+    if content is not None and len(content.get_data()) > MAX_PAGE_BYTES:
+        return None
+    return page.extract_text()
 
 
 def _shows_picture(reader: PdfReader, number: int) -> bool:
@@ -109,13 +118,8 @@ def _shows_picture(reader: PdfReader, number: int) -> bool:
 
 def _form_lines(reader: PdfReader) -> Iterator[str]:
     """Yield what is filled into a form, which is on no page: a title, and each field's values."""
-    try:
-        values = list(islice(_field_values(reader.get_fields() or {}), MAX_FIELDS))
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001  # as above
-        return
-    filled = [(name, value) for name, value in values if value.strip()]
+    values = _attempt(lambda: list(islice(_field_values(reader.get_fields() or {}), MAX_FIELDS)))
+    filled = [(name, value) for name, value in values or () if value.strip()]
     if filled:
         yield "[form]"
     size = 0
@@ -139,16 +143,6 @@ def _field_values(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, text if isinstance(text, str) else ""
 
 
-def _all_bookmarks(reader: PdfReader) -> list[tuple[str, int, int]]:
-    """Return title, level and 0-based page of the bookmarks that can be read."""
-    try:
-        return list(_bookmarks(reader, reader.outline, 1, [MAX_BOOKMARKS]))
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001  # pypdf lets any through; the pages are read all the same
-        return []
-
-
 def _bookmarks(
     reader: PdfReader, items: list[Any], level: int, left: list[int]
 ) -> Iterator[tuple[str, int, int]]:
@@ -160,14 +154,13 @@ def _bookmarks(
         if isinstance(item, list):
             yield from _bookmarks(reader, cast("list[Any]", item), level + 1, left)
             continue
-        try:
-            page, title = reader.get_destination_page_number(item), str(item.title or "")
-        except MemoryError:
-            raise
-        except Exception:  # noqa: BLE001, S112  # as above
-            continue
+        page, title = _attempt(partial(_page_and_title, reader, item)) or (None, "")
         if page is not None and page >= 0:
             yield title, level, page
+
+
+def _page_and_title(reader: PdfReader, item: Any) -> tuple[int | None, str]:  # noqa: ANN401  # of pypdf
+    return reader.get_destination_page_number(item), str(item.title or "")
 
 
 def _headings(
