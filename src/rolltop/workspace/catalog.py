@@ -213,7 +213,7 @@ class Catalog:
                     tracked_only=standing is DirectoryStatus.TRACKED_ONLY,
                 )
         elif rules.includes_file(name):
-            folder.skipped.count_special(entry, f"{self._root}/{folder.prefix}{name}")
+            folder.skipped.special += 1
 
     def _clear(self, folder: CatalogDirectory, error: OSError | Unavailable) -> None:
         """Forget the contents of a directory that cannot be listed.
@@ -275,14 +275,9 @@ class CatalogDirectory:
     stat_bytes: bytes | None = None
     """The `StatBuffer` contents of the last known state."""
 
-    @property
-    def prefix(self) -> str:
-        """The prefix of all paths in it."""
-        return f"{self.relative}/" if self.relative else ""
-
     def set_states(self, states: list[StatState]) -> None:
         """Update the files' states; unchanged files keep their entry objects."""
-        prefix = self.prefix
+        prefix = f"{self.relative}/" if self.relative else ""
         before = {entry: entry for entry in self.entries}
         made = (
             FileStat(prefix + name, *state) for name, state in zip(self.files, states, strict=True)

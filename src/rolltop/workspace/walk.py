@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from rolltop.workspace.ignore_rules import (
     DirectoryStatus,
     root_rules,
 )
-from rolltop.workspace.symlinks import count_dangling
 
 _BY_NAME = attrgetter("name")
 _VANISHED_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -34,28 +33,13 @@ class SkippedEntries:
     vanished: int = 0
     """Files and directories that disappeared during the walk."""
     special: int = 0
-    """FIFOs, sockets and devices."""
-    links: list[str] = field(default_factory=list[str])
-    """Absolute paths of symbolic links; dangling ones are counted on demand."""
-
-    @property
-    def special_count(self) -> int:
-        """FIFOs, sockets, devices, and links that lead nowhere now."""
-        return self.special + count_dangling(self.links)
+    """FIFOs, sockets, devices and symbolic links, wherever these lead."""
 
     def add(self, other: SkippedEntries) -> None:
         """Add another walk's counts."""
         self.unreadable += other.unreadable
         self.vanished += other.vanished
         self.special += other.special
-        self.links += other.links
-
-    def count_special(self, entry: os.DirEntry[str], path: str) -> None:
-        """Count an entry that is neither file nor directory."""
-        if entry.is_symlink():
-            self.links.append(path)
-        else:
-            self.special += 1
 
     def count_error(self, error: OSError) -> None:
         """Count a file or directory that failed with this error.
@@ -224,7 +208,7 @@ class Walk:
                         tracked_only = standing is DirectoryStatus.TRACKED_ONLY
                         chosen.append(_PendingDirectory(prefix + name, name, rules, tracked_only))
                 elif rules.includes_file(name):
-                    self._skipped.count_special(entry, entry.path)
+                    self._skipped.special += 1
             except OSError as error:
                 self._skipped.count_error(error)
         return chosen
