@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Final
 
 from rolltop.core import cursor as cursors
@@ -27,7 +26,8 @@ from rolltop.toolsets.reader.models import (
     TokenEncoding,
 )
 from rolltop.toolsets.reader.summary_answer import summary_answer
-from rolltop.workspace import FileStat, Root, Roots, is_uri_safe
+from rolltop.workspace import FileStat, Root
+from rolltop.workspace.completion import complete_file
 from rolltop.workspace.encoding import is_binary
 
 Place = tuple[str, str]
@@ -45,7 +45,6 @@ _SEARCHING_SHARE: Final = 0.25
 """Of a call's time, in which a plan looks for the likeliest documents of folders and globs."""
 _OPENING_SHARE: Final = 0.5
 """Of what is left then, after which it opens no further one of them."""
-_MAX_WALKED: Final = 5_000
 _HEAD_BYTES: Final = 8192
 _MAX_SUGGESTIONS: Final = 5
 _NONE_READ_NOTE: Final = "None of the files could be read."
@@ -224,16 +223,14 @@ class ReaderService:
         self, call: CallContext, variable: str, prefix: str, context: Mapping[str, str]
     ) -> list[str]:
         """Complete the root, path or id of a section."""
-        roots = self._app.roots
-        if variable == "root":
-            return [root.name for root in roots.named if root.name.startswith(prefix)]
-        root = next((root for root in roots.named if root.name == context.get("root")), None)
-        if root is None:
+        roots, root = self._app.roots, context.get("root", "")
+        if variable != "id":
+            return await call.run_in_thread(
+                complete_file, roots, variable, prefix, context, self._is_document
+            )
+        if roots.find_root(root) is None:
             return []
-        if variable == "path":
-            max_bytes: int = self._app.settings["reader.max_file_bytes"]
-            return await call.run_in_thread(_complete_path, roots, root, prefix, max_bytes)
-        path = f"{root.name}/{context.get('path', '')}"
+        path = f"{root}/{context.get('path', '')}"
         document = await self.documents.open(call, path, with_text=False)
         title = sections.normalize_title(prefix)
         return [
@@ -242,6 +239,16 @@ class ReaderService:
             if section.id.startswith(prefix)
             or sections.normalize_title(section.title).startswith(title)
         ]
+
+    def _is_document(self, root: Root, entry: FileStat) -> bool:
+        if entry.size > self._app.settings["reader.max_file_bytes"]:
+            return False
+        try:
+            with self._app.roots.open_entry(root, entry) as file:
+                head = file.read(_HEAD_BYTES)
+        except (OSError, RolltopError):
+            return False
+        return is_extracted(head, entry.relative) or not is_binary(head)
 
     def _section_page(
         self, document: OpenDocument, heading: str, char_start: int, budget: int
@@ -281,31 +288,6 @@ class ReaderService:
     def _available_tools(self, *tools: str) -> list[str]:
         """Select the tools that this server has."""
         return [tool for tool in tools if self._app.registry.has_tools([tool])]
-
-
-def _complete_path(roots: Roots, root: Root, prefix: str, max_bytes: int) -> list[str]:
-    """List documents of a root whose path begins so and fits into an address.
-
-    Only the first few thousand files of the directory are looked at.
-    """
-    files = islice(roots.walk(root, under=prefix.rpartition("/")[0]), _MAX_WALKED)
-    return [
-        entry.relative
-        for entry in files
-        if entry.relative.startswith(prefix)
-        and is_uri_safe(entry.relative)
-        and entry.size <= max_bytes
-        and _is_document(roots, root, entry)
-    ]
-
-
-def _is_document(roots: Roots, root: Root, entry: FileStat) -> bool:
-    try:
-        with roots.open_entry(root, entry) as file:
-            head = file.read(_HEAD_BYTES)
-    except (OSError, RolltopError):
-        return False
-    return is_extracted(head, entry.relative) or not is_binary(head)
 
 
 def _full_text(

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import islice
 from typing import Final
 
 from rolltop.core import cursor as cursors
@@ -35,16 +35,13 @@ from rolltop.workspace import (
     Roots,
     SkippedEntries,
     is_binary,
-    is_uri_safe,
     is_utf8_path,
 )
+from rolltop.workspace.completion import complete_file
 
 _CURSOR: Final = "dir"
 # Tokens: no entry takes fewer.
 _MIN_ENTRY_TOKENS: Final = 12
-_MAX_WALKED: Final = 5_000
-# Completions that a client gets; of the others only the number.
-_MAX_COMPLETED: Final = 100
 _PROBE_BYTES: Final = 1 << 13
 _DIRECTORY_CODES: Final = {"FILE_NOT_FOUND": "DIR_NOT_FOUND", "FILE_UNREADABLE": "DIR_UNREADABLE"}
 
@@ -138,28 +135,12 @@ def list_directory(
 
 
 def complete(app: AppContext, variable: str, prefix: str, context: Mapping[str, str]) -> list[str]:
-    """List the values of a file resource's `root` or `path` that start with `prefix`, in order.
+    """Complete the root or path of a text file, as `complete_file` does."""
 
-    Files after the first hundred may be binary.
-    """
-    roots = app.roots
-    if variable == "root":
-        return [root.name for root in roots.named if root.name.startswith(prefix)]
-    root = roots.find_root(context.get("root", ""))
-    if root is None or variable != "path" or prefix.startswith("/"):
-        return []
-    walked = islice(_files_from(roots, root, prefix), _MAX_WALKED)
-    files = (entry for entry in walked if is_uri_safe(entry.relative))
-    texts = (entry for entry in files if classify_file(roots, root, entry) == "file")
-    return [entry.relative for entry in chain(islice(texts, _MAX_COMPLETED), files)]
+    def is_text(root: Root, entry: FileStat) -> bool:
+        return classify_file(app.roots, root, entry) == "file"
 
-
-def _files_from(roots: Roots, root: Root, prefix: str) -> Iterator[FileStat]:
-    """Walk the files whose paths start with a prefix, and no others."""
-    for entry in roots.list_directory(root, under=prefix.rpartition("/")[0]):
-        if entry.relative.startswith(prefix):
-            is_file = isinstance(entry, FileStat)
-            yield from [entry] if is_file else roots.walk(root, under=entry.relative)
+    return complete_file(app.roots, variable, prefix, context, is_text)
 
 
 def _is_top(path: str) -> bool:
