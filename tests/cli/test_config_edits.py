@@ -189,3 +189,12 @@ def test_what_follows_a_table_stays_with_its_comments() -> None:
 def test_toml_that_cannot_be_edited_is_refused(text: str) -> None:
     with pytest.raises(toml_tables.TomlError):
         toml_tables.set_member(text, "mcp_servers", KEY, ENTRY)
+
+
+@pytest.mark.parametrize(
+    "header", ['[projects."/home/a[1]"]', "[projects.'b]']", '[[a . "b"]]  # c']
+)
+def test_toml_that_follows_under_any_name_stays(header: str) -> None:
+    rest = f"{header}\ntrust = true\n"
+    text = toml_tables.set_member("", "mcp_servers", KEY, ENTRY) + "\n" + rest
+    assert tomllib.loads(toml_tables.remove_member(text, "mcp_servers", KEY)) == tomllib.loads(rest)

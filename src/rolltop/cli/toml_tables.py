@@ -8,7 +8,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-_HEADER: Final = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_HEADER: Final = re.compile(
+    r"""^[ \t]*\[+((?:"[^"\n]*"|'[^'\n]*'|[^]["'\n])+)\]+[ \t]*(?:#.*)?\r?$""", re.MULTILINE
+)
 """Also a line of a text or of a list that looks like one: who edits parses the outcome."""
 _BLANK_LINE: Final = re.compile(r"(?:(?<=\n)|\A)\r?\n\Z")
 _LAST_LINE_ENDS: Final = re.compile(r"(?:\r?\n){1,2}\Z")
