@@ -12,6 +12,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -103,11 +104,8 @@ def ensure_default_user(tx: Tx) -> User:
     found = find_user_by_email(tx, DEFAULT_EMAIL)
     if found is not None:
         return found
-    tx.execute(
-        insert(tx.kind, users)
-        .values(id=str(uuid.uuid4()), email=DEFAULT_EMAIL, created_at=tx.now)
-        .on_conflict_do_nothing(index_elements=[users.c.email])
-    )
+    with suppress(Conflict):
+        return add_user(tx, DEFAULT_EMAIL)
     return User(*tx.execute(select(*_USER).where(users.c.email == DEFAULT_EMAIL)).one())
 
 

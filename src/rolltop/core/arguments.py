@@ -413,7 +413,8 @@ def _argument_model(
     names = {parameter.name for parameter in parameters}
     annotations = {k: v for k, v in function.__annotations__.items() if k in names}
     holder = type("Holder", (), {"__annotations__": annotations})
-    hints = get_type_hints(holder, globalns=_annotation_namespace(function), include_extras=True)
+    names_there: dict[str, Any] = inspect.unwrap(cast("Any", function)).__globals__
+    hints = get_type_hints(holder, globalns=names_there, include_extras=True)
     fields: dict[str, Any] = {
         p.name: (hints[p.name], ... if p.default is p.empty or p.name in required else p.default)
         for p in parameters
@@ -434,8 +435,3 @@ def _argument_model(
 @lru_cache(maxsize=_MODEL_CACHE_SIZE)
 def _schema(model: type[BaseModel]) -> JsonObject:
     return simplify_schema(model.model_json_schema())
-
-
-def _annotation_namespace(function: object) -> dict[str, Any]:
-    """Return the names the function's annotations are written in."""
-    return cast("dict[str, Any]", inspect.unwrap(cast("Any", function)).__globals__)

@@ -194,11 +194,6 @@ def import_object(path: str) -> Any:  # noqa: ANN401  # the caller names it
     return getattr(import_module(module), name)
 
 
-def _python_name(name: str) -> str:
-    """Return what a function calls the argument of that name: `from_` what is `from`."""
-    return f"{name}_" if iskeyword(name) else name
-
-
 def ignore_progress(_done: float, _total: float | None, _message: str) -> None:
     """Report to nobody."""
 
@@ -227,7 +222,8 @@ class CallContext:
         Raises Conflict for a key that came with other arguments before.
         """
         key = arguments.pop("idempotency_key", None)
-        arguments = {_python_name(name): value for name, value in arguments.items()}
+        # A function calls `from_` what is `from`.
+        arguments = {f"{k}_" if iskeyword(k) else k: value for k, value in arguments.items()}
         if key is None:
             return await function(self, **arguments)
         member = self.principal.member_id

@@ -241,9 +241,9 @@ def serialize_whole(
 ) -> tuple[JsonObject, str] | None:
     """Return an answer and its JSON text where all of it fits (limit 0: always), else None."""
     if not isinstance(result, dict):
-        if _is_surely_over(result, limit):
-            return None
         size = result.size
+        if isinstance(result, TextPage) and 0 < limit * _MAX_CHARACTERS_PER_TOKEN <= size:
+            return None
         result = _render_part(result, size, finish) if result.has_more else result.render(size)
     answer, text = serialize(result)
     return (answer, text) if not limit or _text_fits(text, limit) else None
@@ -254,10 +254,6 @@ def _text_fits(text: str, limit: int) -> bool:
     if len(text) > limit * _MAX_CHARACTERS_PER_TOKEN:
         return False
     return len(text.encode("utf-8", "surrogatepass")) <= limit or token_counter.count(text) <= limit
-
-
-def _is_surely_over(cut: Truncatable, limit: int) -> bool:
-    return limit > 0 and isinstance(cut, TextPage) and cut.size >= limit * _MAX_CHARACTERS_PER_TOKEN
 
 
 def replace_surrogates(value: Any) -> Any:  # noqa: ANN401  # any JSON value

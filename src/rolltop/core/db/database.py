@@ -43,19 +43,6 @@ SYSTEM: Final = Principal(user_id="", tenant_id="", actor="system")
 """The principal of work that spans tenants: accounts, migrations, jobs. It owns no rows."""
 
 
-class Services:
-    """One object of each class, made on first use."""
-
-    def __init__(self) -> None:
-        self._made: Final[dict[object, Any]] = {}
-
-    def get(self, kind: Callable[[], T]) -> T:
-        """Return the object of a class; of two made at the same time one is kept."""
-        if kind not in self._made:
-            self._made.setdefault(kind, kind())
-        return self._made[kind]
-
-
 @dataclass(frozen=True, slots=True)
 class Tx:
     """One transaction. It ends when the function that was given it returns or raises."""
@@ -65,11 +52,16 @@ class Tx:
     now: datetime
     """The transaction's one moment, aware, in UTC."""
     kind: DatabaseKind
-    services: Services = field(default_factory=Services, repr=False)
+    services: dict[object, Any] = field(default_factory=dict[object, Any], repr=False)
 
     def service(self, kind: Callable[[], T]) -> T:
-        """Return the one object of a class that lives as long as the `Database`."""
-        return self.services.get(kind)
+        """Return the one object of a class that lives as long as the `Database`, made on first use.
+
+        Of two made at the same time one is kept.
+        """
+        if kind not in self.services:
+            self.services.setdefault(kind, kind())
+        return self.services[kind]
 
     def execute(
         self,
@@ -129,7 +121,7 @@ class Database:
         self._open_lock: Final = threading.Lock()
         self._store: store.OpenStore | None = None
         self._refusal: IncompatibleStore | DiskError | None = None
-        self._services: Final = Services()
+        self._services: Final[dict[object, Any]] = {}
         self._closed = False
 
     def now(self) -> datetime:
@@ -236,10 +228,6 @@ class Database:
             return self._write(principal, lambda tx: fn(tx, *args, **kwargs))
         finally:
             self._release_writer_lock()
-
-    def service(self, kind: Callable[[], T]) -> T:
-        """Return the one object of a class that lives as long as this database."""
-        return self._services.get(kind)
 
     async def ping(self) -> None:
         """Return when the store answers.

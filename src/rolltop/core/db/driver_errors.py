@@ -148,18 +148,14 @@ def _map_error(error: BaseException, address: DatabaseUrl) -> RolltopError | Non
         return _unavailable_error("every connection is in use")
     of_driver = error.orig if isinstance(error, exc.DBAPIError) else error
     code = error_code(of_driver)
+    if code in SQLITE_DAMAGED:
+        return damaged_store_error(address, str(of_driver))
     if code is not None:
-        return _map_sqlite_error(code, str(of_driver), address)
+        reason = _SQLITE_REASONS.get(code)
+        return None if reason is None else _unavailable_error(reason)
     if isinstance(error, exc.DBAPIError) and address.path is None:
         return _map_postgresql_error(error)
     return None
-
-
-def _map_sqlite_error(code: int, said: str, address: DatabaseUrl) -> RolltopError | None:
-    if code in SQLITE_DAMAGED:
-        return damaged_store_error(address, said)
-    reason = _SQLITE_REASONS.get(code)
-    return None if reason is None else _unavailable_error(reason)
 
 
 def _map_postgresql_error(error: exc.DBAPIError) -> RolltopError | None:

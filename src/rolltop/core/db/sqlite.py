@@ -37,11 +37,9 @@ Mode = Literal["ro", "rw", "memory"]
 
 def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
     """Whether this version of SQLite can lose a commit when another connection checkpoints."""
-    return not (version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or _is_3_44_fix(version))
-
-
-def _is_3_44_fix(version: tuple[int, ...]) -> bool:
-    return (3, 44, 6) <= version < (3, 45)
+    backports = (((3, 44, 6), (3, 45)), ((3, 50, 7), (3, 51)))
+    is_backport = any(first <= version < end for first, end in backports)
+    return not (is_backport or version >= (3, 51, 3))
 
 
 def journal_mode() -> Literal["wal", "delete"]:

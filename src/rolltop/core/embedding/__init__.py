@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import cache
 from importlib.util import find_spec
-from threading import Thread
 from typing import TYPE_CHECKING, Final, Protocol
 
 from rolltop.core import logging
+from rolltop.core.thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,20 +76,20 @@ def embedder_if_loaded() -> Embedder | None:
 
 @cache
 def _load_model() -> Future[Embedder | None]:
-    """Load the model on a thread of its own."""
-    future: Future[Embedder | None] = Future()
+    """Load the model on a thread of its own, which ends then."""
 
-    def load() -> None:
+    def load() -> Embedder | None:
+        if missing_packages():
+            return None
         try:
-            if missing_packages():
-                future.set_result(None)
-                return
             from rolltop.core.embedding.minilm import MiniLM  # noqa: PLC0415  # loads numpy
 
-            future.set_result(MiniLM())
-        except Exception as failure:  # noqa: BLE001  # raised to whoever asks for the model
+            return MiniLM()
+        except Exception as failure:  # raised to whoever asks for the model
             logging.fault(failure, message="the embedding model could not be loaded")
-            future.set_exception(failure)
+            raise
 
-    Thread(target=load, name="embedder", daemon=True).start()
+    pool = ThreadPool(1, "embedder")
+    future = pool.submit(load)
+    pool.release()
     return future

@@ -124,7 +124,7 @@ def query(  # noqa: PLR0913  # the seam's own parameters
         if best:
             break
     texts = _read_texts(tx, [found for found, _score in best])
-    return [_hit(question, found, score, texts[found.part_id]) for found, score in best]
+    return [_hit(question, found, score, texts[found.part.id]) for found, score in best]
 
 
 def _search_terms(
@@ -170,7 +170,7 @@ def _candidate(
     best = max(known, key=known.__getitem__) if known and not found.score else rows[found.part]
     cosine = max(known.values(), default=None)
     is_pending = len(known) < len(rows)
-    return HybridCandidate(best.id, best.kind, best.ref, best.part, found.score, cosine, is_pending)
+    return HybridCandidate(best, found.score, cosine, is_pending)
 
 
 def _look_up(tx: Tx, terms: Sequence[str]) -> tuple[WordIndex, TermStatistics]:
@@ -325,7 +325,7 @@ def _texts_statement(kind: DatabaseKind) -> CompiledStatement:
 def _read_texts(tx: Tx, candidates: Sequence[HybridCandidate]) -> dict[int, str]:
     if not candidates:
         return {}
-    some = [candidate.part_id for candidate in candidates]
+    some = [candidate.part.id for candidate in candidates]
     rows = _texts_statement(tx.kind).rows(tx, {"owner": tx.scope.tenant_id, "some": some})
     return {number: text for number, text in rows}  # noqa: C416  # rows of any values
 
@@ -333,9 +333,9 @@ def _read_texts(tx: Tx, candidates: Sequence[HybridCandidate]) -> dict[int, str]
 def _hit(question: HybridQuery, found: HybridCandidate, score: float, text: str) -> IndexHit:
     by_meaning = found.cosine is not None and question.mode != "words"
     return IndexHit(
-        kind=found.kind,
-        id=found.ref,
-        part=found.part,
+        kind=found.part.kind,
+        id=found.part.ref,
+        part=found.part.part,
         score=score,
         snippet=snippet(text, question.text),
         words=found.word_score > 0,
@@ -351,10 +351,7 @@ class HybridCandidate:
     `is_pending`: a part of it has none yet.
     """
 
-    part_id: int
-    kind: str
-    ref: str
-    part: int
+    part: PartRow
     word_score: float
     cosine: float | None
     is_pending: bool = False
@@ -393,7 +390,7 @@ def fuse_scores(
         return round(c.word_score or least * max(c.cosine or 0.0, 0.0) / 2, _DIGITS)
 
     scored = [(c, score(c)) for c in answering]
-    scored.sort(key=lambda pair: (-pair[1], pair[0].kind, pair[0].ref, pair[0].part))
+    scored.sort(key=lambda pair: (-pair[1], *pair[0].part[2:]))  # by kind, ref and part
     return scored[:limit]
 
 

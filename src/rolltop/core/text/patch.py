@@ -103,9 +103,9 @@ def rebase_patch(before: str, now: str, changes: Sequence[LineChange]) -> Rebase
     moved: list[LineChange] = []
     lines: dict[int, int] = {}
     for change in changes:
-        line = _moved_line(change, differences)
-        if line is None:
+        if _find_conflict(change, differences):
             return None
+        line = _shift_line(change, differences)
         moved.append(replace(change, line=line))
         if line != change.line:
             lines[change.line] = line
@@ -128,10 +128,6 @@ def affected_ranges(
         return tuple(sorted({(hunk.new_start + 1, hunk.new_end) for hunk in clashes}))
     lines = {_shift_line(change, differences) for change in changes}
     return tuple((line, line) for line in sorted(lines))
-
-
-def _moved_line(change: LineChange, differences: Sequence[Hunk]) -> int | None:
-    return None if _find_conflict(change, differences) else _shift_line(change, differences)
 
 
 def _find_conflict(change: LineChange, differences: Sequence[Hunk]) -> Hunk | None:
