@@ -230,6 +230,25 @@ def test_one_log_line_a_call_with_no_text_of_the_user(desk: AppContext, tmp_path
     assert "marker" not in "".join(lines)
 
 
+async def show(call: CallContext, thing_id: str) -> dict[str, Any]:
+    """Answer which thing is meant."""
+    del call
+    return {"said": thing_id}
+
+
+@pytest.mark.usefixtures("logging_restored")
+def test_the_log_names_the_stored_things_by_their_ids_and_no_other_text(tmp_path: Path) -> None:
+    nothing: Any = _NoDatabase()
+    tool = Tool("show", show, "Show", Echo, is_read_only=True)
+    desk = make_desk(nothing, toolsets=[replace(EXAMPLE, tools=(tool,))])
+    logging.configure(level="info", file=tmp_path / "log")
+    call_tool(desk, ME, "show", thing_id=A_THING)
+    call_tool(desk, ME, "show", thing_id="marker-text")
+    first, second = (tmp_path / "log").read_text().splitlines()
+    assert f"thing_id={A_THING.lower()}" in first
+    assert "thing_id" not in second
+
+
 @pytest.mark.usefixtures("logging_restored")
 @pytest.mark.parametrize("name", ["marker_id", "request_id", "x=1\n info call marker_id"])
 def test_the_log_takes_no_name_of_an_argument_from_the_caller(

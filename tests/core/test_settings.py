@@ -389,6 +389,8 @@ def test_what_a_project_has_set_is_told_from_the_users_own(places: Places) -> No
     places.project_file("max_result_tokens = 5000\nthreads = 2")
     assert places.load().from_project == {"max_result_tokens", "threads"}
     assert places.load({"ROLLTOP_THREADS": "4"}).from_project == {"max_result_tokens"}
+    places.project_file("max_result_tokens = 50000")
+    assert not places.load().from_project
 
 
 @pytest.mark.parametrize("text", ["[http]\n# port = 9000\n", "[reader]\n[scratch]\n", "http = {}"])

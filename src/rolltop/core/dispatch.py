@@ -26,6 +26,7 @@ from rolltop.core.errors import (
 from rolltop.core.principal import WRITE, Principal
 from rolltop.core.tools import ACTION, JsonObject, Tool, Toolset
 
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
 
 
@@ -327,6 +328,7 @@ async def dispatch(
         most = max_result_tokens
     started = perf_counter()
     outcome, error = "cancelled", None
+    result: JsonObject = {}
     try:
         answer = await _run_tool(app, registered, principal, arguments, report, most)
     except RolltopError as failure:
@@ -338,7 +340,7 @@ async def dispatch(
         limit = _effective_budget(most, _requested_budget(arguments))
         return error_answer(app, registered.toolset, error, limit)
     else:
-        outcome = "ok"
+        outcome, result = "ok", answer.structured
         return answer
     finally:
         seconds = perf_counter() - started
@@ -352,10 +354,9 @@ async def dispatch(
             outcome=outcome,
             code=code,
             request_id=request_id,
-            ids={
-                **logging.caller_ids(principal),
-                "reason": error.log_reason if error else "",
-            },
+            ids=_record_ids(registered.parameters.names, arguments, result)
+            | logging.caller_ids(principal)
+            | {"reason": error.log_reason if error else ""},
         )
 
 
@@ -536,3 +537,20 @@ def _toolset_code(toolset: Toolset, error: RolltopError) -> str:
         IncompatibleStore.default_code: Unavailable.default_code,
     }
     return own.get(error.code, error.code)
+
+
+def _record_ids(declared: Sequence[str], arguments: object, result: JsonObject) -> dict[str, str]:
+    """Return the ids of stored things in a result and in declared arguments: UUIDs, nothing else.
+
+    Other arguments have names that the caller chose.
+    """
+    sent = cast("JsonObject", arguments) if isinstance(arguments, dict) else {}
+    known = {name: sent[name] for name in declared if name in sent}
+    return {
+        name: value.lower()
+        for entry in (known, result, result.get("data"))
+        if isinstance(entry, dict)
+        for name, value in cast("dict[str, object]", entry).items()
+        if name.endswith("_id") and name != "user_id" and isinstance(value, str)
+        if _UUID.fullmatch(value)
+    }

@@ -238,7 +238,8 @@ class _SettingsReader:
             self.notices.append(Notice(f"{path}: {name} is passed over: {_PROJECT_FILE_RULE}"))
         else:
             self._set_value(setting, kept, str(path))
-            self.from_project.add(setting.key)
+            if kept != ceilings[setting.key]:
+                self.from_project.add(setting.key)
 
 
 def unknown_name_error(what: str, name: str, source: str, known: Iterable[str]) -> InvalidConfig:
