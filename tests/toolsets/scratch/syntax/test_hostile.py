@@ -268,7 +268,7 @@ def test_rules_are_judged_in_time_by_the_texts_length(language: str, sample: Sam
 @pytest.mark.parametrize("is_cpp", [True, False])
 def test_macros_are_found_in_time_by_the_texts_length(sample: Sample, *, is_cpp: bool) -> None:
     def read(text: str) -> None:
-        reading = c_macros.MacroReading(text, {}, is_cpp=is_cpp)
+        reading = c_macros.MacroReading(text, set(), is_cpp=is_cpp)
         for at in range(0, len(text), 100):
             reading.excuses(at, at + 1)
 

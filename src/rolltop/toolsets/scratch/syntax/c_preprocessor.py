@@ -105,7 +105,7 @@ def _read_as_cs(content: str) -> Iterator[list[Diagnostic]]:
 
 def _reads_without_symbols(content: str) -> bool:
     """Whether it is C# but for the branches of symbols that neither it nor .NET's SDK defines."""
-    defined = c_macros.find_defined(content).keys()
+    defined = c_macros.find_defined(content)
 
     def resolve(found: re.Match[str]) -> str:
         names = set(_SYMBOL.findall(found[2]))
@@ -129,7 +129,7 @@ def _read_without_macros(content: str, language: str) -> Iterator[list[Diagnosti
 
 
 def _find_inexcusable(
-    source: bytes, code: str, defined: dict[str, bool], grammar: str
+    source: bytes, code: str, defined: set[str], grammar: str
 ) -> list[Diagnostic]:
     code = grammar_gaps.rewrite(code, grammar)
     reading = c_macros.MacroReading(code, defined, is_cpp=grammar == "cpp")
