@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
@@ -258,16 +258,15 @@ class SaveResult:
     moved: tuple[tuple[int, int], ...] | None = None
 
 
-RunOnce: TypeAlias = "Callable[[Tx, Callable[[Tx], SaveResult]], SaveResult]"
-"""Runs a function that saves a note, within a transaction, as `CallContext.run_once` does."""
-
-
 @dataclass(frozen=True)
 class OneWrite:
-    """What makes one of several alike writes; a note that it creates gets `new_id`."""
+    """What makes one of several alike writes; a note that it creates gets `new_id`.
 
-    new_id: str
-    run: RunOnce
+    `run` runs a function that saves a note within a transaction, as `CallContext.run_once` does.
+    """
+
+    new_id: str | None = None
+    run: Callable[[Tx, Callable[[Tx], SaveResult]], SaveResult] = lambda tx, function: function(tx)
 
 
 @dataclass(frozen=True)

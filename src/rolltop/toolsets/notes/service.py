@@ -225,8 +225,8 @@ class NoteService:
         saved = await call.write_once(answer_local, _write_local, self._app.settings, plan)
         if isinstance(saved, Account):
             key = call.idempotency_key
-            once = key and OneWrite(
-                key.derive_id(call.principal.user_id),
+            once = OneWrite(
+                key and key.derive_id(call.principal.user_id),
                 lambda tx, function: call.run_once(tx, answer_local, function),
             )
             saved = await self._sync.write_note(call.principal, saved, note_id, plan, once)

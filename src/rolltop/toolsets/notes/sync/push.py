@@ -11,11 +11,9 @@ import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.context import ProgressCallback
-from rolltop.core.db import Tx
 from rolltop.core.errors import Conflict
 from rolltop.core.idempotency import RETENTION
 from rolltop.core.leases import JobLease
@@ -35,7 +33,6 @@ from rolltop.toolsets.notes.models import (
     NewNote,
     Note,
     OneWrite,
-    RunOnce,
     SaveResult,
 )
 from rolltop.toolsets.notes.store.notebooks import Notebook
@@ -59,6 +56,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.notes.sync.service import SyncCounts
 
 _BATCH_SIZE: Final = 50
+NO_KEY: Final = OneWrite()
 _CHANGE_ID_NAMESPACE: Final = uuid.UUID("b0b1a3a4-6a4e-4c0f-8f39-0f2f8a6f5d11")
 _MAX_ATTEMPTS: Final = 3
 
@@ -113,11 +111,11 @@ async def write_note(
     connection: AccountConnection,
     note_id: str | None,
     plan: Callable[[Notebook], Edit],
-    once: OneWrite | None = None,
+    once: OneWrite = NO_KEY,
     *,
     offline: bool,
 ) -> SaveResult:
-    """Write an edit to the backend and then here; with `once`, of several alike only one.
+    """Write an edit to the backend and then here; with the key of `once`, of several alike one.
 
     `plan` decides on the note as a transaction has it and writes nothing; it runs again if the
     note turns out to have changed. The backend is asked for the note first, so that the decision
@@ -129,9 +127,9 @@ async def write_note(
         Conflict: the note went on changing at the backend.
 
     """
-    run, new_id = _run, str(uuid.uuid4())
-    if once is not None:
-        run, new_id = once.run, await connection.read(_find_free_id, once.new_id, new_id)
+    new_id = str(uuid.uuid4())
+    if once.new_id is not None:
+        new_id = await connection.read(_find_free_id, once.new_id, new_id)
     try:
         for attempt in range(_MAX_ATTEMPTS):
             if note_id is not None:
@@ -141,21 +139,19 @@ async def write_note(
             upload = Upload(new_id, edit.content, None, None)
             if note is not None:
                 if note.sync_state == "synced" and note.content == edit.content:
-                    unchanged = partial(_as_it_is, SaveResult(note, edit.moved))
-                    return await connection.write(_finish, run, unchanged)
+                    unchanged = SaveResult(note, edit.moved)
+                    return await connection.write(_write_once, once, _as_it_is, unchanged)
                 upload = Upload(note.id, edit.content, base_object(note), note.server_version)
             sent = await _upload_note(connection.backend, upload, again=attempt > 0)
             if sent is not None:
                 await _pull_overwritten(connection, note, sent)
-                store = partial(_store_sent, edit=edit, upload=upload, sent=sent)
-                return await connection.write(_finish, run, store)
+                return await connection.write(_write_once, once, _store_sent, edit, upload, sent)
     except BackendError as failure:
         if not offline or failure.code == "BACKEND_REFUSED":
             if failure.may_have_arrived:
                 failure.data["details"]["id"] = note_id or new_id
             raise
-        queue = partial(_queue_edit, plan=plan, new_id=new_id)
-        return await connection.write(_finish, run, queue)
+        return await connection.write(_write_once, once, _queue_edit, plan, new_id)
     raise _contention_error()
 
 
@@ -171,17 +167,13 @@ async def _pull_overwritten(
         await pull.write(remote_changes.apply_note, sent.overwritten, note.server_version)
 
 
-def _run(tx: Tx, function: Callable[[Tx], SaveResult]) -> SaveResult:
-    return function(tx)
-
-
-def _finish(
-    notebook: Notebook, run: RunOnce, write: Callable[[Notebook], SaveResult]
+def _write_once(
+    notebook: Notebook, once: OneWrite, write: Callable[..., SaveResult], *args: object
 ) -> SaveResult:
-    return run(notebook.tx, lambda _tx: write(notebook))
+    return once.run(notebook.tx, lambda _tx: write(notebook, *args))
 
 
-def _as_it_is(saved: SaveResult, _notebook: Notebook) -> SaveResult:
+def _as_it_is(_notebook: Notebook, saved: SaveResult) -> SaveResult:
     return saved
 
 

@@ -245,7 +245,7 @@ class SyncService:
         account: Account,
         note_id: str | None,
         plan: Callable[[Notebook], Edit],
-        once: OneWrite | None = None,
+        once: OneWrite,
     ) -> SaveResult:
         """Write an edit to the backend and then here, as `push.write_note` does."""
         offline: bool = self._app.settings["notes.offline_writes"]
