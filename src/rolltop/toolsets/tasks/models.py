@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NotRequired
+from typing import Any, Final, Literal, NotRequired, Self
 
 from typing_extensions import TypedDict
 
@@ -240,8 +240,8 @@ class Task:
 
     @classmethod
     def of_row(
-        cls, row: Mapping[str, Any], tags: Iterable[str], blocked_by: Iterable[str], now: datetime
-    ) -> Task:
+        cls, row: Mapping[Any, Any], tags: Iterable[str], blocked_by: Iterable[str], now: datetime
+    ) -> Self:
         """Return the task of a row, with what other tables have of it, as it is at a moment."""
         values = {name: row[name] for name in (*STORED_COLUMNS, "parent_id")}
         until: datetime | None = values.pop("claimed_until")
@@ -254,7 +254,10 @@ class Task:
             "tags": tuple(sorted(tags)),
             "blocked_by": tuple(sorted(blocked_by)),
             "links": tuple(values["links"] or ()),
-            **proof_values(values),
+            "acceptance": tuple(values["acceptance"] or ()),
+            "evidence": tuple(Evidence(*one) for one in values["evidence"] or ()),
+            "requires_evidence": bool(values["requires_evidence"]),
+            "reopen_on_change": bool(values["reopen_on_change"]),
             "claimed_until": until if runs else None,
             "lapsed_at": None if runs else until,
         }
@@ -320,16 +323,6 @@ class Task:
             return None
         holder = f" of {self.claimed_by}" if self.claimed_by else ""
         return f"lease{holder} expired at {format_timestamp(self.lapsed_at)}"
-
-
-def proof_values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row's criteria and evidence as a Task holds them."""
-    return {
-        "acceptance": tuple(row["acceptance"] or ()),
-        "evidence": tuple(Evidence(*one) for one in row["evidence"] or ()),
-        "requires_evidence": bool(row["requires_evidence"]),
-        "reopen_on_change": bool(row["reopen_on_change"]),
-    }
 
 
 @dataclass(frozen=True)

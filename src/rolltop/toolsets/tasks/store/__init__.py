@@ -405,7 +405,7 @@ def insert_task(tx: Tx, owner: str, fields: Mapping[str, Any]) -> Task | None:
     bound = {f"new_{name}": value for name, value in values.items()}
     if _insert_statement(tuple(values)).first(tx, {"owner": owner, **bound}) is None:
         return None
-    _insert_child_rows(tx, owner, task_id, fields)
+    insert_child_rows(tx, owner, task_id, fields)
     return get_task(tx, owner, task_id)
 
 
@@ -558,10 +558,10 @@ def _write_child_rows(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any
     """Put tags and blockers that are among the fields in place of what the task had."""
     for side in (_CHILD_COLUMNS[name].table for name in _CHILD_COLUMNS.keys() & fields.keys()):
         tx.execute(delete(side).where(side.c.user_id == owner, side.c.task_id == task_id))
-    _insert_child_rows(tx, owner, task_id, fields)
+    insert_child_rows(tx, owner, task_id, fields)
 
 
-def _insert_child_rows(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -> None:
+def insert_child_rows(tx: Tx, owner: str, task_id: str, fields: Mapping[str, Any]) -> None:
     """Give a task that has none the tags and blockers that are among the fields."""
     for name, column in _CHILD_COLUMNS.items():
         mine = {"user_id": owner, "task_id": task_id}

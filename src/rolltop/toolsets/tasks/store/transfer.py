@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Table, insert, select, update
+from sqlalchemy import ColumnElement, Table, select, update
 
 from rolltop.core.db import Tx, upsert
 from rolltop.core.db.engine import batches
-from rolltop.toolsets.tasks.models import MAX_LEASE_SECONDS, Comment, Task, proof_values
-from rolltop.toolsets.tasks.store import column_values
+from rolltop.toolsets.tasks.models import MAX_LEASE_SECONDS, STORED_COLUMNS, Comment, Task
+from rolltop.toolsets.tasks.store import column_values, insert_child_rows
+from rolltop.toolsets.tasks.store.comments import insert_comment
 from rolltop.toolsets.tasks.store.tables import task_blockers, task_comments, task_tags, tasks
 
 _BATCH_SIZE: Final = 200
-_COLUMNS: Final = (
-    *("id", "title", "status", "created_at", "updated_at", "version", "description", "priority"),
-    *("due_at", "project", "deleted_at", "parent_id", "links", "acceptance", "evidence"),
-    *("requires_evidence", "reopen_on_change", "assignee"),
-)
 _LEASE_COLUMNS: Final = ("claim_hash", "claimed_until", "claimed_by")
+_COLUMNS: Final = (*STORED_COLUMNS, "parent_id", "deleted_at", "claim_hash")
 
 
 @dataclass(frozen=True)
@@ -63,10 +60,11 @@ def read_some(tx: Tx, task_ids: Sequence[str]) -> dict[str, StoredTask]:
 
 def insert_all(tx: Tx, new: Sequence[StoredTask]) -> None:
     """Insert tasks without what they hang on. An id that is another user's inserts nothing."""
+    kept = set(_COLUMNS).difference(_LEASE_COLUMNS)
     rows = [
         {
             "user_id": tx.scope.user_id,
-            **column_values({name: getattr(task, name) for name in _COLUMNS}),
+            **column_values({name: getattr(task, name) for name in kept}),
             "parent_id": None,
             **_lease_columns(task.lease, tx.now + timedelta(seconds=MAX_LEASE_SECONDS)),
         }
@@ -92,52 +90,37 @@ def insert_details(tx: Tx, new: Sequence[StoredTask]) -> None:
             named = {name: getattr(task, name) for name in ("parent_id", "links")}
             mine = (tasks.c.user_id == owner, tasks.c.id == task.id)
             tx.execute(update(tasks).where(*mine).values(column_values(named)))
-    children: list[tuple[Table, list[dict[str, Any]]]] = [
-        (task_tags, [{"task_id": task.id, "tag": tag} for task in new for tag in task.tags]),
-        (
-            task_blockers,
-            [
-                {"task_id": task.id, "blocker_id": other}
-                for task in new
-                for other in task.blocked_by
-            ],
-        ),
-        (
-            task_comments,
-            [{"task_id": task.id, **vars(one)} for task in new for one in task.comments],
-        ),
-    ]
-    for table, rows in children:
-        if rows:
-            tx.execute(insert(table), [{"user_id": owner, **row} for row in rows])
+        insert_child_rows(tx, owner, task.id, vars(task))
+        for comment in task.comments:
+            insert_comment(tx, owner, task.id, comment)
 
 
 def _read(tx: Tx, *conditions: ColumnElement[bool], limit: int | None = None) -> list[StoredTask]:
-    columns = (tasks.c[name] for name in (*_COLUMNS, *_LEASE_COLUMNS))
+    columns = (tasks.c[name] for name in _COLUMNS)
     mine = select(*columns).where(tasks.c.user_id == tx.scope.user_id, *conditions)
     rows = tx.execute(mine.order_by(tasks.c.id).limit(limit)).mappings().all()
     ids = [row["id"] for row in rows]
-    tags = _children(tx, task_tags, ids)
-    blockers = _children(tx, task_blockers, ids)
-    comments = _children(tx, task_comments, ids)
+    tags, blockers, comments = (
+        _children(tx, table, ids) for table in (task_tags, task_blockers, task_comments)
+    )
     found: list[StoredTask] = []
     for row in rows:
-        columns_of = dict(row)
-        claim_hash, until, by = (columns_of.pop(name) for name in _LEASE_COLUMNS)
-        values: dict[str, Any] = {
-            **columns_of,
-            "lease": Lease(claim_hash, until, by) if claim_hash and until else None,
-            "links": tuple(row["links"] or ()),
-            **proof_values(columns_of),
-        }
-        noted = sorted(comments[row["id"]], key=lambda one: one["version"])
-        names = ("version", "created_at", "author", "text")
-        values |= {
-            "tags": tuple(sorted(one["tag"] for one in tags[row["id"]])),
-            "blocked_by": tuple(sorted(one["blocker_id"] for one in blockers[row["id"]])),
-            "comments": tuple(Comment(*(one[name] for name in names)) for one in noted),
-        }
-        found.append(StoredTask(**values))
+        tagged = (one["tag"] for one in tags[row["id"]])
+        blocked_by = (one["blocker_id"] for one in blockers[row["id"]])
+        claim_hash, until, by = (row[name] for name in _LEASE_COLUMNS)
+        task = replace(
+            StoredTask.of_row(row, tagged, blocked_by, tx.now),
+            claimed_until=None,
+            claimed_by=None,
+            lapsed_at=None,
+            deleted_at=row["deleted_at"],
+            comments=tuple(
+                Comment(one["version"], one["created_at"], one["author"], one["text"])
+                for one in sorted(comments[row["id"]], key=lambda one: one["version"])
+            ),
+            lease=Lease(claim_hash, until, by) if claim_hash and until else None,
+        )
+        found.append(task)
     return found
 
 
