@@ -8,7 +8,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -20,6 +20,7 @@ from rolltop.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from rolltop.toolsets.retrieval.models import Query
 from rolltop.workspace import FileStat, Root
 from rolltop.workspace.errors import raise_if_exhausted
+from rolltop.workspace.file_stat import state_of
 
 _FLAGS: Final = (
     "--no-config",
@@ -197,23 +198,24 @@ class RipgrepRun:
 
 
 class FileRun:
-    """A run over files by their names below a directory."""
+    """A run over files below a directory."""
 
     def __init__(
         self,
         pattern: Pattern,
         options: Sequence[str],
-        names: Collection[bytes],
+        entries: Sequence[FileStat],
         directory: str,
         most_bytes: int | None = None,
     ) -> None:
         """Start it; it ends when it has printed `most_bytes`. Raises Unavailable."""
-        self._names: Final = names
+        self.entries: Final = {os.fsencode(entry.relative): entry for entry in entries}
+        """The files by name."""
         self._directory: Final = os.fsencode(directory)
         self._again: Final = partial(
             FileRun, pattern, options, directory=directory, most_bytes=most_bytes
         )
-        files = [b"./" + name for name in names]
+        files = [b"./" + name for name in self.entries]
         self._run: Final = RipgrepRun(
             pattern, options, files, directory=directory, most_bytes=most_bytes
         )
@@ -223,13 +225,13 @@ class FileRun:
     def result(self, deadline: float) -> bytes:
         """Return what it prints, of all but files that FIFOs replaced. Raises as `RipgrepRun`."""
         try:
-            printed = self._run.result(deadline, lambda: len(self._regular()) < len(self._names))
+            printed = self._run.result(deadline, lambda: len(self._regular()) < len(self.entries))
         except BlockedByFifo:
             regular = self._regular()
-            self.unread = {*self._names}.difference(regular)
+            self.unread = self.entries.keys() - regular
             if not regular:
                 return b""
-            again = self._again(names=regular)
+            again = self._again(entries=[self.entries[name] for name in regular])
             printed = again.result(deadline)
             self.unread |= again.unread
         else:
@@ -237,7 +239,7 @@ class FileRun:
         return printed
 
     def _regular(self) -> list[bytes]:
-        return [one for one in self._names if is_regular_file(self._directory + b"/" + one)]
+        return [one for one in self.entries if is_regular_file(self._directory + b"/" + one)]
 
     def stop(self) -> None:
         """Kill the process."""
@@ -396,16 +398,16 @@ def scan(
 
     """
     batches = split_batches(entries)
-    running: _BatchRun | None = None
+    running: FileRun | None = None
     try:
         while True:
             batch = next(batches, None)
             following = None
             if batch is not None:
-                following = _BatchRun(directory, batch, pattern)
+                following = FileRun(pattern, _FILE_FLAGS, batch, directory)
             current, running = running, following
             if current is not None:
-                yield current.result(deadline)
+                yield _scan_result(current, directory, deadline)
             if batch is None:
                 return
     finally:
@@ -435,35 +437,23 @@ def find_matching_files(
     return found
 
 
-class _BatchRun:
-    """A ripgrep process over some of the files."""
+def _scan_result(run: FileRun, directory: str, deadline: float) -> ScanBatch:
+    matched = {name.removeprefix(b"./") for name in run.result(deadline).split(b"\0")}
+    entries = run.entries.items()
+    return ScanBatch(
+        [entry for name, entry in entries if name in matched or _has_changed(directory, entry)],
+        [entry for name, entry in entries if name in run.unread],
+    )
 
-    def __init__(self, directory: str, entries: list[FileStat], pattern: Pattern) -> None:
-        self._entries: Final = {os.fsencode(entry.relative): entry for entry in entries}
-        self._directory: Final = directory
-        self._run: Final = FileRun(pattern, _FILE_FLAGS, self._entries, directory)
 
-    def result(self, deadline: float) -> ScanBatch:
-        matched = {name.removeprefix(b"./") for name in self._run.result(deadline).split(b"\0")}
-        entries = self._entries.items()
-        return ScanBatch(
-            [entry for name, entry in entries if name in matched or self._may_match(entry)],
-            [entry for name, entry in entries if name in self._run.unread],
-        )
-
-    def _may_match(self, entry: FileStat) -> bool:
-        """Report whether a file changed during the scan, which reads large files in parts."""
-        if entry.size < _PART_BYTES:
-            return False
-        try:
-            status = os.lstat(f"{self._directory}/{entry.relative}")
-        except OSError:
-            return False
-        now = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-        return now != entry[1:5]
-
-    def stop(self) -> None:
-        self._run.stop()
+def _has_changed(directory: str, entry: FileStat) -> bool:
+    """Report whether a large file changed during the scan, which reads it in parts."""
+    if entry.size < _PART_BYTES:
+        return False
+    try:
+        return state_of(os.lstat(f"{directory}/{entry.relative}")) != entry[1:]
+    except OSError:
+        return False
 
 
 def split_batches(

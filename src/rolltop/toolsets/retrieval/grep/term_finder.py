@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections import Counter
@@ -143,11 +142,9 @@ def _run(
     root: Root, pattern: str, batch: Sequence[FileStat], deadline: float
 ) -> Iterator[tuple[FileStat, str, int]]:
     """Yield files, the texts that match in them and how often; nothing after the deadline."""
-    named = {os.fsencode(entry.relative): entry for entry in batch}
     asked = Pattern(f"(?:{pattern})".encode("utf-8", "replace"), ("--ignore-case",))
-
     try:
-        run = FileRun(asked, _OPTIONS, named, str(root.path), MAX_PRINTED_BYTES)
+        run = FileRun(asked, _OPTIONS, batch, str(root.path), MAX_PRINTED_BYTES)
         printed = run.result(deadline)
     except DeadlineExceeded:
         return
@@ -156,7 +153,7 @@ def _run(
             yield from _run(root, pattern, half, deadline)
         return
     for (name, found), count in Counter(row.groups() for row in _ROW.finditer(printed)).items():
-        entry = named.get(name.removeprefix(b"./"))
+        entry = run.entries.get(name.removeprefix(b"./"))
         if entry is not None:
             yield entry, found.decode("utf-8", "replace"), count
 

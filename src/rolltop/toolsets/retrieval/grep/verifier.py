@@ -392,10 +392,8 @@ class MatchReader:
         data = self._read(match.offset, most)
         return data.partition(b"\n")[0]
 
-    def preview(self, match: LineMatch, column: int | None) -> Preview:
-        """Read the line's preview around its byte `column`; None stands for the end of the file."""
-        if column is None:
-            column = max(0, self._end() - match.offset)
+    def preview(self, match: LineMatch, column: int) -> Preview:
+        """Read the line's preview around its byte `column`."""
         return self._truncate(self._window(match.offset, column))
 
     def end_of_lines(self) -> int:
