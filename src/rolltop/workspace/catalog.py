@@ -8,7 +8,6 @@ and file shows what changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from operator import eq
@@ -31,13 +30,12 @@ from rolltop.workspace.ignore_rules import (
     GIT_DIRECTORY,
     GIT_IGNORE_FILE,
     DirectoryRules,
-    DirectoryStatus,
     directory_state,
     root_rules,
     root_state,
 )
 from rolltop.workspace.sandbox import Root, Roots
-from rolltop.workspace.walk import SkippedEntries, visible_entries
+from rolltop.workspace.walk import SkippedEntries, select_entries, visible_entries
 
 
 class Catalog:
@@ -155,65 +153,33 @@ class Catalog:
         """List the directory and apply the rules; reuse subdirectories under unchanged rules."""
         with os.scandir(opened) as listing:
             found, present = visible_entries(list(listing), self._excluded_names.get(path, ()))
-        before, folder.subdirectories, self._listed = folder.subdirectories, {}, None
-        self._select_entries(folder, path, found, present, before)
-        folder.state = state if is_stable_state(state) else None
-
-    def _select_entries(
-        self,
-        folder: CatalogDirectory,
-        path: str,
-        found: Iterable[os.DirEntry[str]],
-        present: tuple[str, ...],
-        known: dict[str, CatalogDirectory],
-    ) -> None:
-        """Apply the directory's rules to its names; `known` are its previous subdirectories."""
+        known, folder.subdirectories, self._listed = folder.subdirectories, {}, None
         rule_state = directory_state(path, present)
         if folder.rules is None or rule_state != folder.rule_state:
-            folder.rules = self._rules(folder, path, present)
-            known = {}
+            folder.rules, known = self._rules(folder, path, present), {}
         folder.present, folder.rule_state = present, rule_state
         folder.skipped = SkippedEntries()
         chosen: list[tuple[str, StatState]] = []
-        for entry in found:
-            try:
-                self._classify_entry(folder, folder.rules, entry, known, chosen)
-            except OSError as error:
-                folder.count_error(error)
+        for entry, one, tracked_only in select_entries(found, folder.rules, folder.skipped):
+            if one is not None:
+                chosen.append((entry.name, one))
+            else:
+                folder.subdirectories[entry.name] = _reuse_or_create(
+                    known.get(entry.name), folder, entry, tracked_only=tracked_only
+                )
+        folder.skipped.vanished = 0  # what is gone is no longer here to be counted
         folder.files = [name for name, _ in chosen]
         folder.set_states([one for _, one in chosen])
+        folder.state = state if is_stable_state(state) else None
 
-    def _rules(self, folder: CatalogDirectory, path: str, present: Iterable[str]) -> DirectoryRules:
+    def _rules(
+        self, folder: CatalogDirectory, path: str, present: tuple[str, ...]
+    ) -> DirectoryRules:
         if folder.parent is None:
             return root_rules(self._root or "/")
         return folder.parent.for_subdirectory(
-            path, folder.name, tracked_only=folder.tracked_only, present=tuple(present)
+            path, folder.name, tracked_only=folder.tracked_only, present=present
         )
-
-    def _classify_entry(
-        self,
-        folder: CatalogDirectory,
-        rules: DirectoryRules,
-        entry: os.DirEntry[str],
-        known: dict[str, CatalogDirectory],
-        chosen: list[tuple[str, StatState]],
-    ) -> None:
-        """Sort a name into files, subdirectories, or neither."""
-        name = entry.name
-        if entry.is_file(follow_symlinks=False):
-            if rules.include_everything or rules.includes_file(name):
-                chosen.append((name, state_of(entry.stat(follow_symlinks=False))))
-        elif entry.is_dir(follow_symlinks=False):
-            standing = rules.directory_status(name)
-            if standing is not DirectoryStatus.EXCLUDED:
-                folder.subdirectories[name] = _reuse_or_create(
-                    known.get(name),
-                    folder,
-                    entry,
-                    tracked_only=standing is DirectoryStatus.TRACKED_ONLY,
-                )
-        elif rules.includes_file(name):
-            folder.skipped.special += 1
 
     def _clear(self, folder: CatalogDirectory, error: OSError | Unavailable) -> None:
         """Forget the contents of a directory that cannot be listed.
@@ -227,7 +193,8 @@ class Catalog:
         self._listed = None
         if isinstance(error, Unavailable):
             raise error
-        folder.count_error(error)
+        folder.skipped.count_error(error)
+        folder.skipped.vanished = 0
 
 
 def _reuse_or_create(
@@ -286,11 +253,6 @@ class CatalogDirectory:
         self.stat_bytes = None
         self.raw_names = [os.fsencode(name) for name in (*self.files, *self.rule_names())]
         self.entries = [before.get(entry, entry) for entry in made]
-
-    def count_error(self, error: OSError) -> None:
-        """Count an entry that failed; what has vanished is no longer here to be counted."""
-        self.skipped.count_error(error)
-        self.skipped.vanished = 0
 
     def rule_names(self) -> list[str]:
         """List the rule files present."""

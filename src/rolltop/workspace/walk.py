@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
 from rolltop.workspace.errors import raise_if_exhausted
-from rolltop.workspace.file_stat import FileStat, state_of
+from rolltop.workspace.file_stat import FileStat, StatState, state_of
 from rolltop.workspace.ignore_rules import (
     RULE_FILE_NAMES,
     DirectoryRules,
@@ -193,25 +193,35 @@ class Walk:
         self, found: list[os.DirEntry[str]], prefix: str, rules: DirectoryRules
     ) -> list[FileStat | _PendingDirectory]:
         """Select the files and the directories to enter, in order."""
-        chosen: list[FileStat | _PendingDirectory] = []
-        free = rules.include_everything
-        for entry in found:
-            try:
-                name = entry.name
-                if entry.is_file(follow_symlinks=False):
-                    if free or rules.includes_file(name):
-                        status = entry.stat(follow_symlinks=False)
-                        chosen.append(FileStat(prefix + name, *state_of(status)))
-                elif entry.is_dir(follow_symlinks=False):
-                    standing = rules.directory_status(name)
-                    if standing is not DirectoryStatus.EXCLUDED:
-                        tracked_only = standing is DirectoryStatus.TRACKED_ONLY
-                        chosen.append(_PendingDirectory(prefix + name, name, rules, tracked_only))
-                elif rules.includes_file(name):
-                    self._skipped.special += 1
-            except OSError as error:
-                self._skipped.count_error(error)
-        return chosen
+        return [
+            _PendingDirectory(prefix + entry.name, entry.name, rules, tracked_only)
+            if state is None
+            else FileStat(prefix + entry.name, *state)
+            for entry, state, tracked_only in select_entries(found, rules, self._skipped)
+        ]
+
+
+def select_entries(
+    found: Iterable[os.DirEntry[str]], rules: DirectoryRules, skipped: SkippedEntries
+) -> Iterator[tuple[os.DirEntry[str], StatState | None, bool]]:
+    """Yield the files that the rules select, with their states, and the directories to enter.
+
+    Of these the state is None, and the third value says whether only tracked files in them count.
+    """
+    free = rules.include_everything
+    for entry in found:
+        try:
+            if entry.is_file(follow_symlinks=False):
+                if free or rules.includes_file(entry.name):
+                    yield entry, state_of(entry.stat(follow_symlinks=False)), False
+            elif entry.is_dir(follow_symlinks=False):
+                standing = rules.directory_status(entry.name)
+                if standing is not DirectoryStatus.EXCLUDED:
+                    yield entry, None, standing is DirectoryStatus.TRACKED_ONLY
+            elif rules.includes_file(entry.name):
+                skipped.special += 1
+        except OSError as error:
+            skipped.count_error(error)
 
 
 def visible_entries(
