@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from heapq import nlargest, nsmallest
 from itertools import islice, takewhile
@@ -21,8 +21,8 @@ _MIN_FILES: Final = 5_000  # in any time, so that answers for small trees are al
 _MAX_SUGGESTIONS: Final = 3
 _MIN_SIMILARITY: Final = 0.75  # of 1; a letter or two of a short name may differ
 _MAX_NAME_LENGTH: Final = 255
-_NAME_FRAGMENTS: Final = 8  # a slip of the keys leaves all but one or two of them
-_MAX_NAMES_COMPARED: Final = 50
+_FRAGMENTS: Final = 8  # a slip of the keys leaves all but one or two of them
+_MAX_TEXTS_COMPARED: Final = 50
 _MAX_PATHS_COMPARED: Final = 50
 _MAX_COMPARED_LENGTH: Final = 150  # characters; comparing is quadratic
 
@@ -63,20 +63,28 @@ def _list_paths(
 
 def _similar_names(name: str, known: Collection[str]) -> list[str]:
     """Return the name if it is known, and those that are much like it."""
-    size = max(2, len(name) // _NAME_FRAGMENTS)
-    pieces = [name[at : at + size] for at in range(0, len(name), size)]
     longest, shortest = (
         len(name) * (2 - _MIN_SIMILARITY) / _MIN_SIMILARITY,
         len(name) * _MIN_SIMILARITY / (2 - _MIN_SIMILARITY),
     )
+    fitting = (one for one in known if shortest <= len(one) <= longest and one != name)
+    found = [name] if name in known else []
+    return found + similar_texts(name, fitting, _MAX_SUGGESTIONS, _MIN_SIMILARITY)
+
+
+def similar_texts(text: str, others: Iterable[str], count: int, cutoff: float) -> list[str]:
+    """Return the texts most like one, letter by letter, at least by `cutoff` of 1.
+
+    Only those with most of its parts are compared so, which takes long.
+    """
+    size = max(2, len(text) // _FRAGMENTS)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
 
     def likeness(one: str) -> tuple[int, int]:
-        return sum([piece in one for piece in pieces]), -abs(len(one) - len(name))
+        return sum([piece in one for piece in pieces]), -abs(len(one) - len(text))
 
-    fitting = (one for one in known if shortest <= len(one) <= longest and one != name)
-    first = nlargest(_MAX_NAMES_COMPARED, fitting, key=likeness)
-    found = [name] if name in known else []
-    return found + get_close_matches(name, first, n=_MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY)
+    likeliest = nlargest(_MAX_TEXTS_COMPARED, others, key=likeness)
+    return get_close_matches(text, likeliest, n=count, cutoff=cutoff)
 
 
 def _rank_paths(found: Sequence[str], above: list[str], name: str) -> list[str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from heapq import nlargest
 from typing import Final
 
 from rolltop.core.fulltext.analyzer import UNSPACED_SCRIPTS
 from rolltop.documents.outline import Section
 from rolltop.documents.outline.sections import MAX_LEVEL
+from rolltop.workspace.suggestions import similar_texts
 
 _NUMBER: Final = re.compile(
     r"(?:(?:section|chapter|part|appendix|§+)\s*)?((?:\d+|[a-z])(?:\.\d+)*)(?:[.):]+|(?=\s|$))\s*",
@@ -28,10 +27,9 @@ _ELLIPSIS: Final = re.compile(r"\s*(?:…|\.\.\.)$")
 _MAX_TITLE_LENGTH: Final = 2_000
 """Longer than any title, or a path of six."""
 _MAX_SECTIONS_COMPARED: Final = 3_000
-"""Titles of which those with most of a heading's pairs of letters are found."""
-_MAX_TITLES_COMPARED: Final = 50
-"""Those are compared with it letter by letter, which takes cubic time."""
+"""Titles of which those most like a heading are found."""
 _MAX_COMPARED_LENGTH: Final = 80
+_MIN_SIMILARITY: Final = 0.5
 
 
 def find_sections(sections: Sequence[Section], heading: str) -> list[Section]:
@@ -87,26 +85,11 @@ def suggest_sections(sections: Sequence[Section], heading: str, count: int) -> l
     chosen = [at for _, at in best]
     if len(chosen) < count:
         heads = [other[:_MAX_COMPARED_LENGTH] for other in titles[:_MAX_SECTIONS_COMPARED]]
-        near = _similar_texts(title[:_MAX_COMPARED_LENGTH], dict.fromkeys(heads), count)
+        wanted = title[:_MAX_COMPARED_LENGTH]
+        near = similar_texts(wanted, dict.fromkeys(heads), count, _MIN_SIMILARITY)
         positions = (at for like in near for at, other in enumerate(heads) if other == like)
         chosen += [at for at in positions if at not in chosen]
     return [sections[at] for at in chosen[:count]]
-
-
-def _similar_texts(text: str, others: Collection[str], count: int) -> list[str]:
-    """Return the texts most like one, letter by letter."""
-    wanted = _letter_pairs(text)
-
-    def likeness(other: str) -> float:
-        own = _letter_pairs(other)
-        return len(wanted & own) / (len(wanted) + len(own) or 1)
-
-    likeliest = nlargest(_MAX_TITLES_COMPARED, others, key=likeness)
-    return difflib.get_close_matches(text, likeliest, n=count, cutoff=0.5)
-
-
-def _letter_pairs(text: str) -> set[str]:
-    return {text[at : at + 2] for at in range(len(text))}
 
 
 def _find_by_path(sections: Sequence[Section], titles: Sequence[str], path: str) -> list[int]:
