@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,13 +14,13 @@ from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.lazy_imports import lazy
 from rolltop.core.worker_process import MAX_MEMORY_BYTES, Worker, WorkerDied, WorkerPool
 from rolltop.documents.extractors.extracted_text import (
-    ExtractedText,
+    ParsedDocument,
     damage_reported,
     document_too_large,
     encrypted_document,
 )
 from rolltop.documents.extractors.formats import ZIP_MARK, is_extracted, is_pdf
-from rolltop.documents.outline import Outline, detect_file_type, parse_outline
+from rolltop.documents.outline import detect_file_type, parse_outline
 from rolltop.workspace.encoding import decode, is_binary
 
 if TYPE_CHECKING:
@@ -64,24 +63,6 @@ _UNSUPPORTED_ZIP_FORMATS: Final = {
     ".pages": ("Pages", ".docx or .pdf"),
     ".key": ("Keynote", ".pptx or .pdf"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedDocument:
-    """The text of a file and its sections.
-
-    `encoding` is Python's name of the encoding, or the format's name where the text is `rendered`
-    from a format that is not text. `note` says what the text leaves out, if anything; where it
-    `is_cut`, it took too long, so that another time there may be more.
-    """
-
-    text: str
-    encoding: str
-    kind: str
-    outline: Outline
-    rendered: bool = False
-    note: str = ""
-    is_cut: bool = False
 
 
 class ParserFault(RolltopError):
@@ -160,7 +141,7 @@ def read_document(data: bytes, path: Path) -> ParsedDocument:
     """
     suffix = path.suffix.lower()
     if is_pdf(data, path.name):
-        return _extracted_document(pdf.render(data), "pdf")
+        return pdf.render(data)
     if data.startswith(ZIP_MARK):
         return _read_zip(data, suffix)
     if data.startswith(_OLD_OFFICE):
@@ -193,24 +174,10 @@ def _read_text(data: bytes, path: Path) -> ParsedDocument:
     if kind == "notebook":
         extracted = notebook.render(decoded.text)
         if extracted is not None:
-            return _extracted_document(extracted, kind, decoded.encoding)
+            return extracted
         kind = "json"
     outline = parse_outline(decoded.text, kind)
-    return ParsedDocument(decoded.text, decoded.encoding, kind, outline, note=note)
-
-
-def _extracted_document(
-    extracted: ExtractedText, kind: str, encoding: str | None = None
-) -> ParsedDocument:
-    return ParsedDocument(
-        extracted.text,
-        encoding or kind,
-        kind,
-        extracted.outline,
-        rendered=True,
-        note=extracted.note,
-        is_cut=extracted.is_cut,
-    )
+    return ParsedDocument(decoded.text, outline, note, rendered=False)
 
 
 def _read_zip(data: bytes, suffix: str) -> ParsedDocument:
@@ -218,12 +185,12 @@ def _read_zip(data: bytes, suffix: str) -> ParsedDocument:
         names = set(archive.namelist())
         if any(map(office.WORD_BODY.fullmatch, names)):
             _check_not_strict(archive, "docx")
-            return _extracted_document(office.render_docx(data), "docx")
+            return office.render_docx(data)
         if any(map(office.PRESENTATION.fullmatch, names)):
             _check_not_strict(archive, "pptx")
-            return _extracted_document(office.render_pptx(data), "pptx")
+            return office.render_pptx(data)
         if "META-INF/container.xml" in names:
-            return _extracted_document(epub.render(archive), "epub")
+            return epub.render(archive)
     raise _unsupported_format(suffix, _UNSUPPORTED_ZIP_FORMATS)
 
 

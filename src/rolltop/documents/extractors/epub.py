@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from zipfile import ZipFile
 
 from rolltop.documents.extractors.extracted_text import (
-    ExtractedText,
+    ParsedDocument,
     TextBuilder,
     damage_reported,
     encrypted_document,
@@ -32,7 +32,7 @@ _INVISIBLE: Final = frozenset(("script", "style", "title"))
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 
 
-def render(archive: ZipFile) -> ExtractedText:
+def render(archive: ZipFile) -> ParsedDocument:
     """Extract the text of an EPUB.
 
     Raises InvalidArgument: FILE_UNREADABLE if damaged or protected.

@@ -1,4 +1,4 @@
-"""The text extracted from a document with the lines of its headings, and why extraction fails."""
+"""A parsed document, the text that is extracted of one, and why extraction fails."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ from rolltop.documents.outline.sections import MAX_LEVEL
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractedText:
-    """The text of a document that is no text file, its outline, and a note on what is missing.
+class ParsedDocument:
+    """The text of a file and its sections.
 
-    `is_cut`: it took too long, so that another time there may be more.
+    `rendered`: from a format that is not text. `note` says what the text leaves out, if anything;
+    where it `is_cut`, it took too long, so that another time there may be more.
     """
 
     text: str
     outline: Outline
     note: str = ""
+    rendered: bool = True
     is_cut: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The format."""
+        return self.outline.kind
 
 
 class TextBuilder:
@@ -60,11 +67,13 @@ class TextBuilder:
         lines = [" | ".join(" ".join(cell.split()) for cell in row) for row in rows]
         self.add_block("\n".join(f"| {line} |" for line in lines))
 
-    def build(self, kind: str, note: str = "") -> ExtractedText:
+    def build(self, kind: str, note: str = "") -> ParsedDocument:
         """Return the text with its outline."""
         text = "\n\n".join(self._blocks) + ("\n" if self._blocks else "")
         lines = line_count(text)
-        return ExtractedText(text, Outline(kind, build_sections(self.headings, lines), lines), note)
+        return ParsedDocument(
+            text, Outline(kind, build_sections(self.headings, lines), lines), note
+        )
 
 
 def missing_extra(name: str) -> InvalidArgument:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from rolltop.documents.extractors.extracted_text import ExtractedText
+from rolltop.documents.extractors.extracted_text import ParsedDocument
 from rolltop.documents.outline import Heading, markdown, parse_outline
 from rolltop.documents.outline.sections import MAX_LEVEL
 
@@ -16,7 +16,7 @@ _MARKDOWN: Final = ("markdown", "heading")
 _FENCES: Final = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
 
 
-def render(text: str) -> ExtractedText | None:
+def render(text: str) -> ParsedDocument | None:
     """Render the cells as Markdown, code in fences, without outputs; None if it is no notebook."""
     try:
         notebook: Any = json.loads(text)
@@ -35,7 +35,7 @@ def render(text: str) -> ExtractedText | None:
     if not blocks and not any(isinstance(notebook.get(key), list) for key in _CELL_KEYS):
         return None
     rendered = "\n\n".join(blocks) + ("\n" if blocks else "")
-    return ExtractedText(
+    return ParsedDocument(
         rendered,
         parse_outline(rendered, "notebook", _headings(cells)),
         "Outputs of cells are left out.",

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from zipfile import ZipFile
 
 from rolltop.documents.extractors.extracted_text import (
-    ExtractedText,
+    ParsedDocument,
     TextBuilder,
     damage_reported,
     document_too_large,
@@ -75,7 +75,7 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 
 
-def render_docx(data: bytes) -> ExtractedText:
+def render_docx(data: bytes) -> ParsedDocument:
     """Extract a Word document in order, with its text boxes and, at the end, its footnotes.
 
     Headings are told by their style or outline level. What changes that are tracked delete is left
@@ -294,7 +294,7 @@ def _mark(note: Any) -> str:  # noqa: ANN401  # as above
     return f"[^{kind}{note.get(f'{_W}id')}]"
 
 
-def render_pptx(data: bytes) -> ExtractedText:
+def render_pptx(data: bytes) -> ParsedDocument:
     """Extract the slides in order, each a section by its title, with tables and speaker notes.
 
     Of charts the numbers are read, of diagrams (SmartArt) the words; a note says if some are

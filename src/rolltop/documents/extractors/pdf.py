@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from rolltop.documents.extractors.extracted_text import (
-    ExtractedText,
+    ParsedDocument,
     TextBuilder,
     damage_reported,
     encrypted_document,
@@ -41,7 +41,7 @@ _MAX_LISTED: Final = 10
 _PICTURE: Final = re.compile(rb"\b(?:Do|BI)\b")
 
 
-def render(data: bytes) -> ExtractedText:
+def render(data: bytes) -> ParsedDocument:
     """Extract the text of the pages, each after a line `[page N]`, and what a form holds.
 
     Raises InvalidArgument: FORMAT_UNSUPPORTED without pypdf; FILE_UNREADABLE if damaged or
@@ -63,7 +63,7 @@ def render(data: bytes) -> ExtractedText:
             raise encrypted_document("PDF") from fault
 
 
-def _render_pages(reader: PdfReader) -> ExtractedText:
+def _render_pages(reader: PdfReader) -> ParsedDocument:
     builder = TextBuilder()
     count = len(reader.pages)
     begins = monotonic()

@@ -29,10 +29,10 @@ from rolltop.core.text.lines import line_starts
 from rolltop.documents.extractors.document_reader import (
     MAX_SECONDS,
     ExtractionPool,
-    ParsedDocument,
     ParserFault,
     library_versions,
 )
+from rolltop.documents.extractors.extracted_text import ParsedDocument
 from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader import store
@@ -393,11 +393,8 @@ def load_outline(outline: str, data: bytes | None) -> tuple[ParsedDocument, int,
     """
     kind, note, lines, is_divided, total, rows = json.loads(outline)
     loaded = Outline(kind, tuple(_load_sections(rows)), lines, is_divided=is_divided)
-    if data is None:
-        document = ParsedDocument("", kind, kind, loaded, rendered=True, note=note)
-    else:
-        decoded = decode(data)
-        document = ParsedDocument(decoded.text, decoded.encoding, kind, loaded, note=note)
+    text = "" if data is None else decode(data).text
+    document = ParsedDocument(text, loaded, note, rendered=data is None)
     return document, total, tuple(row[-1] for row in rows)
 
 
