@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal, NotRequired
 
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from rolltop.core.addresses import Kind
 from rolltop.core.pagination import NextCall
-from rolltop.core.tool_schema import type_schema
 from rolltop.core.tools import JsonObject, Tool, Toolset
 from rolltop.toolsets.desk.models import LinkData, ThingRef
 from rolltop.toolsets.notes.models import SyncState
@@ -582,14 +583,17 @@ ERRORS: dict[str, type] = {
 """The failures of each toolset."""
 
 
+@cache
+def _schema_of(kind: type) -> JsonObject:
+    return TypeAdapter(kind).json_schema()
+
+
 def output_schema(toolset: Toolset, tool: Tool) -> JsonObject:
     """Return the JSON Schema of a tool's answers, in both outcomes."""
     failure = ERRORS.get(toolset.name)
     outcomes: list[JsonObject] = [
-        type_schema(tool.output or SHAPES[tool.name]),
-        type_schema(failure) if failure else {"required": list(toolset.error_fields)},
+        _schema_of(tool.output or SHAPES[tool.name]),
+        _schema_of(failure) if failure else {"required": list(toolset.error_fields)},
     ]
-    definitions: JsonObject = {}
-    for outcome in outcomes:
-        definitions |= outcome.get("$defs", {})
+    definitions: JsonObject = outcomes[0].get("$defs", {}) | outcomes[1].get("$defs", {})
     return {"type": "object", "anyOf": outcomes, "$defs": definitions}

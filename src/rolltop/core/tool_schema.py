@@ -51,22 +51,20 @@ _IMPLIED = (("default", None), ("additionalProperties", True))
 """Keywords that say nothing with these values."""
 
 
-def simplify_schema(schema: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401  # any part of a schema
-    """Return the JSON Schema without titles and null defaults; null alternatives if `nulls`."""
+def simplify_schema(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
+    """Return the JSON Schema without titles, null defaults and null alternatives."""
     if isinstance(schema, list):
-        return [simplify_schema(part, nulls=nulls) for part in cast("list[Any]", schema)]
+        return [simplify_schema(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     whole = cast("dict[str, Any]", schema)
     cleaned = {
-        key: {name: simplify_schema(part, nulls=nulls) for name, part in value.items()}
+        key: {name: simplify_schema(part) for name, part in value.items()}
         if key in {"properties", "$defs"}
-        else simplify_schema(value, nulls=nulls)
+        else simplify_schema(value)
         for key, value in whole.items()
         if (key, value) not in _IMPLIED and key != "title"
     }
-    if nulls:
-        return cleaned
     choices = [part for part in cleaned.get("anyOf", []) if part != {"type": "null"}]
     if len(choices) == 1 and len(cleaned["anyOf"]) > 1:
         del cleaned["anyOf"]
@@ -83,8 +81,8 @@ def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
     """
     if tool.output is None or not (tool.is_read_only and tool.accepts_cursor):
         return None
-    whole = _shorten(type_schema(tool.output))
-    definitions = whole.pop("$defs", {})
+    whole = {**_output_schema(tool.output)}
+    definitions = {**whole.pop("$defs", {})}
     definitions.pop(NextCall.__name__, None)
     failure = {"required": list(toolset.error_fields)}
     published: JsonObject = {"type": "object", "anyOf": [whole, failure]}
@@ -92,7 +90,7 @@ def published_output_schema(toolset: Toolset, tool: Tool) -> JsonObject | None:
 
 
 def _shorten(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
-    """Return a schema without descriptions, the fields of `next`, and types that values imply."""
+    """Return a schema without prose, the fields of `next`, and types that values imply."""
     if isinstance(schema, list):
         return [_shorten(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -100,18 +98,17 @@ def _shorten(schema: Any) -> Any:  # noqa: ANN401  # any part of a schema
     if schema == {"$ref": f"#/$defs/{NextCall.__name__}"}:
         return {"type": "object"}
     whole = cast("JsonObject", schema)
-    needless = {"description", "type"} if {"const", "enum"} & whole.keys() else {"description"}
+    needless = {"title", "description", *(["type"] if {"const", "enum"} & whole.keys() else [])}
     return {
         key: _shorten(part)
         for key, part in whole.items()
-        if key not in needless or not isinstance(part, str)
+        if (key, part) not in _IMPLIED and (key not in needless or not isinstance(part, str))
     }
 
 
 @lru_cache(maxsize=256)
-def type_schema(kind: type) -> dict[str, Any]:
-    """Return the JSON Schema of a type, without titles."""
-    return simplify_schema(TypeAdapter(kind).json_schema(), nulls=True)
+def _output_schema(kind: type) -> JsonObject:
+    return _shorten(TypeAdapter(kind).json_schema())
 
 
 def describe_schema(part: JsonObject, root: JsonObject, depth: int = 0) -> str:
