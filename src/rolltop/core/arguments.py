@@ -42,28 +42,22 @@ _MODEL_CACHE_SIZE = 256  # more than there are tools, under all their names
 MAX_QUERY_CHARACTERS: Final = 100_000
 
 
-def _require_query_length(text: str) -> str:
+MAX_KEY_LENGTH: Final = 64
+
+
+def _require_length(most: int, text: str | None) -> str | None:
     # Pydantic's own `max_length` refuses lone surrogates with it.
-    if len(text) > MAX_QUERY_CHARACTERS:
+    if text and len(text) > most:
         raise ValueError(text[:100])
     return text
 
 
 QueryText = Annotated[
     str,
-    AfterValidator(_require_query_length),
+    AfterValidator(partial(_require_length, MAX_QUERY_CHARACTERS)),
     Field(json_schema_extra={"maxLength": MAX_QUERY_CHARACTERS}),
 ]
 """A query or a glob, as a parameter of a tool."""
-
-MAX_KEY_LENGTH: Final = 64
-
-
-def _require_key_length(text: str | None) -> str | None:
-    if text and len(text) > MAX_KEY_LENGTH:
-        raise ValueError(text)
-    return text
-
 
 _ADDED: Final[Mapping[str, tuple[str, Any]]] = {
     "cursor": ("accepts_cursor", str | None),
@@ -72,7 +66,7 @@ _ADDED: Final[Mapping[str, tuple[str, Any]]] = {
         "accepts_idempotency_key",
         Annotated[
             str | None,
-            AfterValidator(_require_key_length),
+            AfterValidator(partial(_require_length, MAX_KEY_LENGTH)),
             Field(json_schema_extra={"maxLength": MAX_KEY_LENGTH}),
         ],
     ),

@@ -36,7 +36,7 @@ def encode(kind: str, values: list[Any]) -> str:
     if len(values) == 1 and isinstance(values[0], str) and _URL_SAFE.fullmatch(values[0]):
         return f"{kind}.{values[0]}"
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    return f"{kind}~{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}"
+    return f"{kind}~{pack_bytes(text.encode())}"
 
 
 def filtered_kind(kind: str, *values: object) -> str:
@@ -47,7 +47,7 @@ def filtered_kind(kind: str, *values: object) -> str:
     if not any(values):
         return kind
     text = json.dumps([value or None for value in values])
-    return f"{kind}-{pack_bytes(crc32(text.encode()).to_bytes(4)[:_CHECKSUM_BYTES])}"
+    return f"{kind}-{digest_key(text)}"
 
 
 def encode_place(kind: str, keys: Sequence[str], place: int, order: int = 0) -> str:

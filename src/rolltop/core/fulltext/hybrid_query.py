@@ -356,14 +356,15 @@ class HybridCandidate:
     cosine: float | None
     is_pending: bool = False
 
-    def score(self, mode: QueryMode, weight: float) -> float:
-        """Return how well it answers, higher is better; `weight` is what the meaning counts for."""
+    def score(self, mode: QueryMode) -> float:
+        """Return how well it answers, higher is better."""
         meaning = max(self.cosine or 0.0, 0.0)
         if mode == "words":
             return round(self.word_score, _DIGITS)
         if mode == "meaning":
             return round(meaning, _DIGITS)
-        return round((self.word_score + weight * meaning) / (1 + weight), _DIGITS)
+        both = (self.word_score + SEMANTIC_WEIGHT * meaning) / (1 + SEMANTIC_WEIGHT)
+        return round(both, _DIGITS)
 
     def is_relevant(self, mode: QueryMode) -> bool:
         """Whether there is a reason to show it."""
@@ -386,7 +387,7 @@ def fuse_scores(
 
     def score(c: HybridCandidate) -> float:
         if not is_lacking:
-            return c.score(mode, SEMANTIC_WEIGHT)
+            return c.score(mode)
         return round(c.word_score or least * max(c.cosine or 0.0, 0.0) / 2, _DIGITS)
 
     scored = [(c, score(c)) for c in answering]
