@@ -450,11 +450,9 @@ def _fit_result(
         answer = registered.toolset.with_continuation(part, continuation)
         enough = changed.get("max_tokens", 0)
         again = enough and "char_start" in given and "char_start" not in changed
-        if again or (isinstance(enough, int) and enough > most > 0):
-            return _drop_continuation(
-                answer, "next"
-            )  # no answer holds more, or a text's end came twice
-        return answer
+        # No answer holds more, or a text's end came twice.
+        is_end = again or (isinstance(enough, int) and enough > most > 0)
+        return _drop_continuation(answer, "next") if is_end else answer
 
     def larger(tokens: int) -> JsonObject | None:
         if "max_tokens" not in registered.parameters.names or (most and tokens > most):
