@@ -91,6 +91,42 @@ def test_what_answers_best_comes_first_whatever_its_kind(mine: Searcher) -> None
     assert set(mine.kinds(asked)[:2]) == {"file", "task"}
 
 
+@pytest.mark.parametrize("question", ["what was fixed in {}?", "fixed in v{}", "{}"])
+@pytest.mark.parametrize(
+    ("number", "near"),
+    [
+        ("5.7.0", ("7.5.0", "5.0.7", "5.7.0rc1", "5.7.1")),
+        ("10.0.2.1", ("10.2.0.1", "10.1.2.0")),
+        ("2026-05-12", ("2026-12-05", "12-05-2026")),
+    ],
+)
+def test_a_version_an_address_or_a_date_comes_before_those_of_the_same_digits(
+    mine: Searcher, number: str, near: tuple[str, ...], question: str
+) -> None:
+    texts = {one: f"# {one}\n\nFixed: {one[0]} and {one[-1]}, fixed as fixed." for one in near}
+    texts[number] = f"# v{number}\n\nFixed the pump, the mast and the sail of the tender."
+    found = dict[str, str]()
+    for at, (one, text) in enumerate(texts.items()):
+        (mine.folder / f"{at}.md").write_text(text)
+        pad = {"cells": [{"language": "txt", "content": text}]}
+        task = mine.call("add_task", title=text[2:].partition("\n")[0], description=text)["data"]
+        note = mine.call("note_save", text=text)
+        (cell,) = mine.call("scratch_create", **pad)["scratchpad"]["cells"]
+        made = (f"rolltop://file/docs/{at}.md", note["uri"], task["uri"], cell["uri"])
+        found |= dict.fromkeys(made, one)
+    query = question.format(number)
+    hits = {
+        "note": mine.call("note_list", query=query)["items"],
+        "task": mine.call("list_tasks", query=query)["data"],
+        "cell": mine.call("scratch_search", query=query)["hits"],
+        "file": mine.call("repo_smart_search", query=query)["result"],
+    }
+    firsts = {kind: some[0]["uri"] for kind, some in hits.items()}
+    firsts |= {f"desk {at}": hit["uri"] for at, hit in enumerate(mine.search(query)["hits"][:4])}
+    numbers = {kind: found[uri.partition("#")[0]] for kind, uri in firsts.items()}
+    assert numbers == dict.fromkeys(firsts, number)
+
+
 def test_kinds_tags_and_times_narrow_the_search(mine: Searcher, clock: Clock) -> None:
     mine.fill()
     assert mine.kinds("storm", kinds=["task", "note"]) == mine.kinds(

@@ -7,6 +7,7 @@ of the common ones. The proposed rows are then ranked by all words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -35,6 +36,8 @@ _FUNCTION_WORDS: Final = (
 _STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split()) | frozenset(
     map(stem, _FUNCTION_WORDS.split())
 )
+
+_NUMBER: Final = re.compile(r"(?<!\w)[vV]?(\d+(?:[.:/-]\d\w*){1,7})")
 
 Clause = tuple[str, ...]
 """Words a row must all have."""
@@ -78,7 +81,8 @@ def term_lists(query: str) -> Iterator[list[str]]:
 
     The telling words come first, a bounded number at a time, and function words at the end.
     """
-    found = list(dict.fromkeys(tokenize(query)))[:MAX_QUERY_WORDS]
+    words = [*tokenize(drop_version_signs(query)), *joined_numbers(query)]
+    found = list(dict.fromkeys(words))[:MAX_QUERY_WORDS]
     ends = {word[-1] for word in found if len(word) > 1}
     # The last character of a run of pairs is in the pair before it.
     found = [word for word in found if not (is_prefix_term(word) and word in ends)]
@@ -88,6 +92,20 @@ def term_lists(query: str) -> Iterator[list[str]]:
     ):
         for at in range(0, len(some), MAX_TERMS):
             yield some[at : at + MAX_TERMS]
+
+
+def joined_numbers(query: str) -> dict[str, str]:
+    """Return the numbers of several parts in a query, as it spells them, by their terms.
+
+    Of a version, an address or a date the parts alone tell little: 5.7.0 is not 7.5.0. So their
+    words in a row, with a space between two, are one more term.
+    """
+    return {" ".join(tokenize(number)): number for number in _NUMBER.findall(query)}
+
+
+def drop_version_signs(query: str) -> str:
+    """Return a query with 5.7.0 for v5.7.0: its words are among those of both."""
+    return _NUMBER.sub(r"\1", query)
 
 
 def is_function_word(word: str) -> bool:
@@ -153,7 +171,10 @@ TermWeights = tuple[tuple[str, float], ...]
 def term_weights(terms: Iterable[str], statistics: TermStatistics) -> TermWeights:
     """Return the terms as `bm25_score` takes them."""
     return tuple(
-        (f" {term}" if is_prefix_term(term) else f" {term} ", statistics.idf(term))
+        (
+            f" {term}" if is_prefix_term(term) else f" {term.replace(' ', '  ')} ",
+            statistics.idf(term),
+        )
         for term in terms
     )
 

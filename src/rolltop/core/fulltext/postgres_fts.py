@@ -150,4 +150,5 @@ def _tsquery_text(expression: Expression) -> str:
 
 def _lexeme(term: str) -> str:
     """Return a term as a tsquery takes it: words hold no quotation marks or backslashes."""
-    return f"'{term}':*" if is_prefix_term(term) else f"'{term}'"
+    words = term.replace(" ", "' <-> '")
+    return f"'{term}':*" if is_prefix_term(term) else f"('{words}')"

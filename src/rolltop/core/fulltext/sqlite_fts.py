@@ -64,7 +64,8 @@ class SqliteWordIndex:
 
         Where there are other tenants, a term's rows are counted up to 20,000.
         """
-        exact = [term for term in terms if not is_prefix_term(term)] if self._is_only_tenant else []
+        words = [term for term in terms if not is_prefix_term(term) and " " not in term]
+        exact = words if self._is_only_tenant else []
         rows = _TERM_COUNTS.rows(self.tx, {"some": exact}) if exact else ()
         known = {term: int(number) for term, number in rows}
         return {

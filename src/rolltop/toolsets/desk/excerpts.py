@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from rolltop.core.fulltext import relevance
-from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.analyzer import tokenize_joined
 from rolltop.core.fulltext.bm25 import query_terms
 from rolltop.core.fulltext.snippets import snippet
 
@@ -79,7 +79,8 @@ class Excerpts:
             lowered = line.lower().replace("_", "")
             if (is_far or line.isascii()) and not any(start in lowered for start in starts):
                 continue
-            if has := forms.intersection(tokenize(line[:_MAX_SCANNED])):
+            words = f" {tokenize_joined(line[:_MAX_SCANNED])} "
+            if has := {form for form in forms if f" {form} " in words}:
                 found[at] = has
             if len(found) == _MAX_COMPARED:
                 break

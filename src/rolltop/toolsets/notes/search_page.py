@@ -50,11 +50,15 @@ def _following(ranked: list[NoteSummary], after: NoteSortKey) -> list[NoteSummar
 
 
 def _terms(filters: NoteFilters) -> list[relevance.QueryTerm]:
-    """Return the terms of a query: the words of its names and phrases, and what completes them."""
+    """Return the terms of a query: the words of its names and phrases, and what completes them.
+
+    A number of several parts is one more term, as in `bm25.joined_numbers`.
+    """
     phrases = filters.phrases
     chosen = (*phrases.required, *phrases.all_of, *phrases.any_of, *filters.names)
     words = dict.fromkeys(word for phrase in chosen for word in phrase)
-    significant = [word for word in words if not is_function_word(word)]
+    numbers = [" ".join(one) for one in chosen if len(one) > 1 and one[0][0].isdigit()]
+    significant = [*numbers, *(word for word in words if not is_function_word(word))]
     return relevance.query_forms(significant or words)[: phrase_query.MAX_WORDS]
 
 
@@ -83,7 +87,9 @@ def _statistics(notebook: Notebook, terms: list[relevance.QueryTerm]) -> TermSta
     forms = [form for term in terms for form in term.forms]
     count = document_index.count
     return TermStatistics(
-        total, 0.0, {form: count(notebook.tx, (form,), relevance.MAX_COUNTED) for form in forms}
+        total,
+        0.0,
+        {form: count(notebook.tx, tuple(form.split()), relevance.MAX_COUNTED) for form in forms},
     )
 
 

@@ -19,14 +19,14 @@ from rolltop.core.fulltext.inflections import inflections
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
-
+_OTHER: Final = "-"
 
 TaskText = tuple[str, str, str | None]
 """A task's id, title and description."""
 
 
 class _TaskMatch(NamedTuple):
-    """A task that has words of the question: these alone, and how long all its text is."""
+    """A task that has words of the question: these and `_OTHER`, and how long all its text is."""
 
     id: str
     words: str
@@ -57,10 +57,11 @@ def rank_tasks(
 
 
 class _AskedWords(dict[str, list[str]]):
-    """The words of names that are asked for, by the names."""
+    """The words of names that have any that is asked for, by the names; others are `_OTHER`."""
 
     def __init__(self, terms: Sequence[str]) -> None:
         super().__init__()
+        terms = list(dict.fromkeys(" ".join(terms).split()))
         self._terms: Final = frozenset(terms)
         self._prefixes: Final = tuple(filter(is_prefix_term, terms))
         # A stem has the letters that its word begins with, save the last one: `happi` of `happy`.
@@ -71,7 +72,10 @@ class _AskedWords(dict[str, list[str]]):
         plain = name.lower().replace("_", "")
         may_have = not name.isascii() or any(part in plain for part in self.parts)
         words = tokenize(name) if may_have else ()
-        self[name] = [one for one in words if one in self._terms or one.startswith(self._prefixes)]
+        found = [
+            one if one in self._terms or one.startswith(self._prefixes) else _OTHER for one in words
+        ]
+        self[name] = found if {*found} - {_OTHER} else []
         return self[name]
 
     def find(self, text: str) -> list[str]:
@@ -96,12 +100,11 @@ def _score(
 ) -> list[str]:
     occurrences: Counter[str] = Counter()
     for match in matches:
-        having = set(match.words.split())
+        padded = f" {match.words} "
         occurrences.update(
             term
             for term in terms
-            if term in having
-            or (is_prefix_term(term) and any(word.startswith(term) for word in having))
+            if (f" {term}" if is_prefix_term(term) else f" {term} ") in padded
         )
     weights = term_weights(terms, TermStatistics(count, mean_length, occurrences))
     scored = [

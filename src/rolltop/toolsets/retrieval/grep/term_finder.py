@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from rolltop.core.errors import DeadlineExceeded
-from rolltop.core.fulltext.analyzer import tokenize
+from rolltop.core.fulltext.analyzer import tokenize_joined
 from rolltop.toolsets.retrieval.grep.ripgrep import FileRun, Pattern, split_batches
 from rolltop.toolsets.retrieval.models import TermFiles
 from rolltop.workspace import FileStat, Root
@@ -97,14 +97,16 @@ def _find_terms(
     """
     terms: dict[str, frozenset[str]] = {}
     while texts and batch:
-        pattern = "|".join(map(_pattern, dict.fromkeys(chain(*texts.values()))))
+        longest_first = sorted(set(chain(*texts.values())), key=lambda text: (-len(text), text))
+        pattern = "|".join(map(_pattern, longest_first))
         printed = Counter[FileStat]()
         names: dict[str, set[FileStat]] = {}
         for entry, name, count in _run(root, pattern, batch, deadline):
             printed[entry] += count
             names.setdefault(name, set()).add(entry)
             if name not in terms:
-                terms[name] = frozenset(tokenize(name))
+                words = f" {tokenize_joined(name)} "
+                terms[name] = frozenset(term for term in texts if f" {term} " in words)
             yield entry, terms[name]
         batch = [entry for entry, count in printed.items() if count >= _MAX_LINES]
         texts = _rarer(texts, names, batch)

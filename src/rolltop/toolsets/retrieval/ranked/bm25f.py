@@ -93,6 +93,7 @@ class Scorer:
         self._query: Final = query
         self._idf: Final = {term: statistics.idf(term) for term in query.terms}
         self._beginnings: Final = [term for term in query.terms if is_prefix_term(term)]
+        self._numbers: Final = [(term, term.split()) for term in query.terms if " " in term]
         self._most: Final = sum(self._idf.values()) or 1.0
         self._pairs: Final = [
             (first, second, min(self._idf[first], self._idf[second]))
@@ -166,6 +167,11 @@ class Scorer:
                 found.setdefault(word, []).append(at)
         for term in self._beginnings:
             places = [at for at, word in enumerate(words) if word.startswith(term)]
+            if places:
+                found[term] = places
+        for term, parts in self._numbers:
+            begun = found.get(parts[0], ())
+            places = [at for at in begun if words[at : at + len(parts)] == parts]
             if places:
                 found[term] = places
         return found

@@ -145,7 +145,7 @@ def _if_chosen(tree: RankedTree, entry: FileStat | None) -> FileStat | None:
 def _count_terms(db: Connection, query: ParsedQuery) -> dict[str, int]:
     return {
         term: count_matches(db, _quote(term), _MAX_COUNTED)
-        if is_prefix_term(term)
+        if is_prefix_term(term) or " " in term
         else count_term(db, term)
         for term in query.terms
     }

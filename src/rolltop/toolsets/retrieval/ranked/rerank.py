@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from rolltop.core.embedding import Matrix
 from rolltop.core.fulltext.analyzer import tokenize
-from rolltop.core.fulltext.bm25 import query_terms
+from rolltop.core.fulltext.bm25 import joined_numbers, query_terms
 from rolltop.toolsets.retrieval.index.chunk_index import plain_name
 from rolltop.toolsets.retrieval.index.vectors import Vectors, cosines, key_of, text_to_embed
 from rolltop.toolsets.retrieval.models import RankedResult
@@ -339,7 +339,7 @@ def _literals(terms: Sequence[str], text: str, lowered: str) -> dict[str, str]:
 
     Stemming changes at most the last letter. A name of too many parts is searched for as written.
     """
-    found: dict[str, str] = {}
+    found = {term: text for term, text in joined_numbers(lowered).items() if term in terms}
     for term in terms:
         literal = term if term in lowered else term[:-1]
         if len(literal) >= min(_MIN_LITERAL, len(term)) and literal in lowered:
