@@ -275,9 +275,9 @@ class Histories(RuleBasedStateMachine):
     def words_are_found_where_they_are(self) -> None:
         page = pad_search.HitPage(50, 51)
         for user, scope in self.scopes.items():
-            found, *_ = self.database.read_sync(
+            found = self.database.read_sync(
                 scope, pad_search.find_hits, "walrus", CellSelection(), page, "words", None
-            )
+            ).hits
             wanted = {
                 cell.id
                 for pad in self.models[user].living()

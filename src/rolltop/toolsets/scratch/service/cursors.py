@@ -81,11 +81,11 @@ def resume_index(ids: Sequence[str], position: CursorPosition | None) -> int:
 
 def id_page(
     kind: str,
-    position: CursorPosition | None,
+    given: str | None,
     ids: Sequence[str],
     items: Sequence[JsonObject],
     envelope: Callable[[list[JsonObject]], JsonObject],
 ) -> Page:
-    """Build the page of a list that was read whole, from a cursor's position on."""
-    first = resume_index(ids, position)
+    """Build the page of a list that was read whole, from a cursor on. Raises InvalidArgument."""
+    first = resume_index(ids, parse_position(kind, given))
     return Page(items[first:], envelope, lambda at: cursor_after(kind, ids, first + at))

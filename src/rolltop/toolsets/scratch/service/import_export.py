@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from rolltop.core.accounts import lock_owner
 from rolltop.core.arguments import parse_timestamp, value_preview
@@ -16,7 +16,7 @@ from rolltop.core.db.engine import batches
 from rolltop.core.db.types import MAX_VERSION
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import format_timestamp
-from rolltop.toolsets.scratch.models import LABEL_KEYS
+from rolltop.toolsets.scratch.models import LABEL_KEYS, JsonObject
 from rolltop.toolsets.scratch.models.inputs import CellInput
 from rolltop.toolsets.scratch.models.records import (
     Cell,
@@ -27,8 +27,6 @@ from rolltop.toolsets.scratch.models.records import (
 )
 from rolltop.toolsets.scratch.service import cell_input, pads, schemas
 from rolltop.toolsets.scratch.store import cell_rows, pad_rows
-
-JsonObject = dict[str, Any]
 
 PAD_FILE: Final = "pad.json"
 _BATCH_SIZE: Final = 100

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
 
 from rolltop.core import embedding, leases, logging
@@ -63,7 +63,7 @@ class HitPage:
 
 @dataclass(frozen=True)
 class PadSearchResult:
-    """Hits, best first; the embedder that took part, or "none"; what ran; texts without vector.
+    """Hits, best first; what ran; texts without vector; the embedder that took part, or "none".
 
     `ranked` are the ids of all hits up to these and the next one. Of no hits it is said in
     `nothing` what was searched, and the nearest spelling.
@@ -72,10 +72,10 @@ class PadSearchResult:
     hits: list[JsonObject]
     ranked: list[str]
     has_more: bool
-    embedder: str
     mode: SearchMode
     pending: int
-    nothing: JsonObject
+    embedder: str = NO_EMBEDDING
+    nothing: JsonObject = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,15 @@ class PadSearch:
         if not query.strip():
             raise invalid_value("query is blank", "Send some words of what you look for.")
         meaning = await self._embed_query(call, query, mode)
-        hits, ranked, has_more, ran, pending = await call.read(
-            find_hits, query, selection, page, mode, meaning
-        )
-        if mode == "hybrid" and meaning is not None and ran == "words":
+        found = await call.read(find_hits, query, selection, page, mode, meaning)
+        if mode == "hybrid" and meaning is not None and found.mode == "words":
             self._warm_vectors(call.principal, meaning.version)
-        used = {hit["embedding_version"] for hit in hits} - {NO_EMBEDDING}
-        if mode == "hybrid" and not used:
-            ran = "words"  # no vector is there yet
-        embedder = meaning.version if meaning and used else NO_EMBEDDING
-        nothing = {} if ranked else await call.read(_explain_nothing, query, selection)
-        return PadSearchResult(hits, ranked, has_more, embedder, ran, pending, nothing)
+        if not found.ranked:
+            found = replace(found, nothing=await call.read(_explain_nothing, query, selection))
+        if meaning and any(hit["embedding_version"] != NO_EMBEDDING for hit in found.hits):
+            return replace(found, embedder=meaning.version)
+        # Where no vector is there yet, it went by words.
+        return replace(found, mode="words") if mode == "hybrid" else found
 
     async def find_texts(
         self, call: CallContext, query: TextQuery, selection: CellSelection
@@ -241,12 +239,11 @@ def find_hits(
     page: HitPage,
     mode: SearchMode,
     meaning: QueryEmbedding | None,
-) -> tuple[list[JsonObject], list[str], bool, SearchMode, int]:
-    """Find a page of hits, best first, with the ids of all up to it, and whether others follow.
+) -> PadSearchResult:
+    """Find a page of hits.
 
-    With the mode that ran and how many texts are pending: the mode hybrid runs as words while the
-    vectors are still to be read, the mode meaning if it finds nothing: there may be no vector yet
-    of what could be found.
+    The mode hybrid runs as words while the vectors are still to be read, the mode meaning if it
+    finds nothing: there may be no vector yet of what could be found.
     """
     pending = vector_store.count_pending(tx, meaning.version) if meaning else 0
     if meaning is None or (mode == "hybrid" and not _is_warm(tx, meaning)):
@@ -257,7 +254,8 @@ def find_hits(
         first, found = _find_page(tx, query, selection, page, mode, None)
     end = first + page.limit
     ids = [hit.id for hit in found[: end + 1]]
-    return _hit_data(tx, found[first:end]), ids, end < len(found), mode, pending
+    hits = _hit_data(tx, found[first:end])
+    return PadSearchResult(hits, ids, end < len(found), mode, pending)
 
 
 def _find_page(

@@ -136,12 +136,7 @@ def check_cursor(text: str) -> None:
     cursors.decode(kind, text, 1)
 
 
-def build_answer(view: PadView, request: ReadRequest) -> Page | TextPage:
-    """Build the answer to one read. Raises InvalidArgument for lines that are not there."""
-    return _ReadAnswer(view, request).build()
-
-
-class _ReadAnswer:
+class ReadAnswer:
     """The answer to one read: the pad's header, and its cells with their fields that fit."""
 
     def __init__(self, view: PadView, request: ReadRequest) -> None:
@@ -159,6 +154,7 @@ class _ReadAnswer:
         self.offset = request.offset if same_cell else 0
 
     def build(self) -> Page | TextPage:
+        """Build the answer. Raises InvalidArgument for lines that are not there."""
         if any(value is not None for value in self.request.lines):
             return self._read_lines()
         if self.offset:

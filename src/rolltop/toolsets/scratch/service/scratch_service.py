@@ -157,7 +157,7 @@ class ScratchService:
         )
         view = await call.read(read_response.read_pad, pad_id, selection, request)
         self._note_access(call, pad_id, view.at)
-        return read_response.build_answer(view, request)
+        return read_response.ReadAnswer(view, request).build()
 
     async def list_cells(
         self,
@@ -170,13 +170,12 @@ class ScratchService:
         pad_id, *ids = await self.find_ids(call, scratch_id, cell_ids)
         selection = cell_input.cell_selection(ids, None, tags)
         kind = filtered_kind("outline", pad_id, selection.cell_ids, selection.tags)
-        position = cursors.parse_position(kind, call.cursor)
         pad, at, found = await call.read(pads.list_cells, pad_id, selection)
         self._note_access(call, pad_id, at)
         envelope = {"ok": True, "scratch_id": pad_id, "uri": pad.uri, "cell_count": pad.cell_count}
         return cursors.id_page(
             kind,
-            position,
+            call.cursor,
             [cell.cell_id for cell in found],
             [cell.outline for cell in found],
             lambda items: {**envelope, "cells": items},
@@ -204,7 +203,6 @@ class ScratchService:
         """List the tags of pads and cells."""
         selection = cell_input.cell_selection(None, None, None, given_namespaces)
         kind = filtered_kind("tags", selection.namespaces)
-        position = cursors.parse_position(kind, call.cursor)
         names = list(selection.namespaces)
         filtered: JsonObject = {"namespace_filter": names} if names else {}
         selection, left_out = await self._leave_out_others(call, selection, given_namespaces)
@@ -217,7 +215,7 @@ class ScratchService:
             pad_tags, cell_tags = ([i[k] for i in some if k in i] for k in ("pad", "cell"))
             return {"ok": True, "scratchpad_tags": pad_tags, "cell_tags": cell_tags, **filtered}
 
-        return cursors.id_page(kind, position, ids, items, envelope)
+        return cursors.id_page(kind, call.cursor, ids, items, envelope)
 
     async def validate_cells(
         self,
@@ -298,11 +296,10 @@ class ScratchService:
     ) -> Page | JsonObject:
         """List, create, rename or delete namespaces, given by the names of the parameters."""
         if action == "list":
-            position = cursors.parse_position("namespaces", call.cursor)
             found = await call.read(pad_rows.list_namespaces)
             return cursors.id_page(
                 "namespaces",
-                position,
+                call.cursor,
                 [one["namespace"] for one in found],
                 [{**one, "created_at": format_timestamp(one["created_at"])} for one in found],
                 lambda some: {"ok": True, "namespaces": some},
@@ -339,12 +336,11 @@ class ScratchService:
         done: JsonObject = {"ok": True, "uri": record_address("pad", pad_id)}
         if action == "list":
             kind = filtered_kind("schemas", pad_id)
-            position = cursors.parse_position(kind, call.cursor)
             found = await call.read(pads.list_schemas, pad_id)
             items = [pad_writer.shown_whole(vars(one), "schema", call.budget) for one in found]
             ids = [entry.id for entry in found]
             return cursors.id_page(
-                kind, position, ids, items, lambda some: {**done, "schemas": some}
+                kind, call.cursor, ids, items, lambda some: {**done, "schemas": some}
             )
 
         def answer(entry: SchemaEntry) -> JsonObject:

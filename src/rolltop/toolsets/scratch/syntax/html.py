@@ -227,7 +227,8 @@ class _TagReader:
                 return
         while len(self.opened) > depth + 1:
             self._pop()
-        self._forget(self.opened.pop()[0])
+        self.opened.pop()
+        self.count[name] -= 1
 
     def _push(self, name: str, at: int) -> None:
         self.opened.append((name, at))
@@ -236,12 +237,9 @@ class _TagReader:
     def _pop(self) -> None:
         """Close the innermost element without an end tag."""
         name, at = self.opened.pop()
-        self._forget(name)
+        self.count[name] -= 1
         if name not in OPTIONAL_END:
             self._error(at, f"<{name[:40]}> is never closed", "HTML_UNCLOSED")
-
-    def _forget(self, name: str) -> None:
-        self.count[name] -= 1
 
     def _error(self, at: int, message: str, code: str) -> None:
         """Report an error; of two at one offset the first says more."""

@@ -68,8 +68,8 @@ def _parse(content: str) -> SyntaxResult:
             parse_float=lambda text: clamp_float(float(text)),
         )
     except json.JSONDecodeError as error:
-        found = Diagnostic(_capitalize(error.msg), "JSON_SYNTAX", error.lineno, error.colno)
-        return SyntaxResult(errors=[found])
+        message = error.msg[:1].upper() + error.msg[1:]
+        return SyntaxResult([Diagnostic(message, "JSON_SYNTAX", error.lineno, error.colno)])
     finally:
         sys.setrecursionlimit(allowed)
     is_unique = "duplicate" not in remarks
@@ -114,10 +114,6 @@ def _too_deep_at(content: str) -> int | None:
         elif first in {"]", "}"}:
             depth -= 1
     return None
-
-
-def _capitalize(message: str) -> str:
-    return message[:1].upper() + message[1:]
 
 
 def is_object(value: object) -> TypeGuard[dict[Any, Any]]:

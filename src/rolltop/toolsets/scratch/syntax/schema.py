@@ -212,7 +212,8 @@ def apply(
     """Validate the documents of one cell; return errors, warnings and `details.schema`."""
     details: dict[str, Any] = schema_not_applied(name)
     try:
-        applied = CompiledSchema(as_schema(schema), registry)
+        referring = {"$ref": _address(schema)} if isinstance(schema, str) else schema
+        applied = CompiledSchema(referring, registry)
     except UnusableSchema as error:
         message = f"The schema cannot be applied: {error}"
         return [Diagnostic(message[:500], "SCHEMA_INVALID")], [], details
@@ -238,11 +239,6 @@ def apply(
     if details["performed"]:
         details["passed"] = False if errors else None if undecided or not is_known else True
     return errors, warnings + undecided, details
-
-
-def as_schema(schema: Any) -> Any:  # noqa: ANN401  # any JSON
-    """Turn a URI into a schema that refers to it."""
-    return {"$ref": _address(schema)} if isinstance(schema, str) else schema
 
 
 def _missing_reference(reference: str) -> Diagnostic:
