@@ -22,7 +22,7 @@ from tests.desks import answer_of, make_desk
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rolltop.core.accounts import AccessToken, User
+    from rolltop.core.accounts import Access, AccessToken
     from tests.databases import Clock, MakeDatabase
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -40,8 +40,8 @@ def new_token(
     )
 
 
-def owner(database: Database, plain: str) -> tuple[User, AccessToken] | None:
-    return database.read_sync(SYSTEM, accounts.find_token_owner, plain)
+def owner(database: Database, plain: str) -> Access | None:
+    return database.read_sync(SYSTEM, accounts.find_access, plain)
 
 
 def tokens(database: Database, user_id: str) -> list[AccessToken]:
@@ -155,7 +155,7 @@ def test_a_token_leads_to_its_owner_and_only_its_hash_is_kept(
     assert len(plain) == 46
     found = owner(database, plain)
     assert found is not None
-    assert (found[0].id, found[1]) == (me.user_id, token)
+    assert (found.token.user_id, found.token) == (me.user_id, token)
     assert token.read_only
     assert plain != other
 
@@ -269,12 +269,12 @@ def test_what_the_default_user_owns_becomes_a_users_once(database: Database) -> 
     assert (counts["tasks"], counts["journal"]) == (1, 1)
     found = owner(database, plain)
     assert found is not None
-    user, kept = found
-    assert (user.email, kept.id, kept.workspace_ids) == (email, token.id, (user.id, space))
-    mine = answer_of(desk, Principal.for_user(user.id), "list_tasks")["data"]
+    kept, owned = found.token, found.token.user_id
+    assert (found.email, kept.id, kept.workspace_ids) == (email, token.id, (owned, space))
+    mine = answer_of(desk, Principal.for_user(owned), "list_tasks")["data"]
     assert [one["task_id"] for one in mine] == [task]
     members = database.read_sync(SYSTEM, workspaces.list_members, space)
-    assert [(one.id, one.email, one.role) for one in members] == [(user.id, email, "owner")]
+    assert [(one.id, one.email, one.role) for one in members] == [(owned, email, "owner")]
     assert [one.email for one in database.read_sync(SYSTEM, accounts.list_users)] == [email]
     assert adopt(email) == {}
     again = database.write_sync(SYSTEM, accounts.ensure_default_user)
@@ -310,7 +310,7 @@ def test_whoever_came_in_as_the_default_user_does_not_get_in_as_who_takes_over(
         by_page = database.read_sync(SYSTEM, page_sessions.find_session, sessions[address])
         by_issuer = database.read_sync(SYSTEM, identities.find_user, issuer, address)
         return [
-            by_token and by_token[0].id,
+            by_token and by_token.token.user_id,
             by_page and by_page[0],
             by_issuer and by_issuer.id,
         ]

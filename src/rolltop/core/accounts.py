@@ -380,10 +380,18 @@ class Access:
 def find_access(tx: Tx, plain: str, workspace: str = "") -> Access | None:
     """Return what a token opens; None for one that is unknown, expired or revoked.
 
-    Raises NotFound if it is not for the workspace of that name, or its user has left that.
+    One look-up by hash whatever was given, and it writes nothing: see `touch_token`. Raises
+    NotFound if it is not for the workspace of that name, or its user has left that.
     """
-    found = find_token_owner(tx, plain)
-    return found and choose_workspace(tx, *found, workspace)
+    row = tx.execute(
+        select(*_USER, *TOKEN_COLUMNS)
+        .join_from(access_tokens, users)
+        .where(access_tokens.c.token_hash == hash_token(plain), valid_token_clause(tx))
+    ).one_or_none()
+    if row is None:
+        return None
+    user, token = User(*row[: len(_USER)]), token_from_row(row[len(_USER) :])
+    return choose_workspace(tx, user, token, workspace)
 
 
 def choose_workspace(tx: Tx, user: User, token: AccessToken, name: str = "") -> Access:
@@ -405,21 +413,6 @@ def choose_workspace(tx: Tx, user: User, token: AccessToken, name: str = "") -> 
         "This token is not for that workspace, or its user is no member",
         hint="`rolltop token create EMAIL --workspace NAME` makes one that is.",
     )
-
-
-def find_token_owner(tx: Tx, plain: str) -> tuple[User, AccessToken] | None:
-    """Return whose token this is; None for one that is unknown, expired or revoked.
-
-    One look-up by hash whatever was given, and it writes nothing: see `touch_token`.
-    """
-    row = tx.execute(
-        select(*_USER, *TOKEN_COLUMNS)
-        .join_from(access_tokens, users)
-        .where(access_tokens.c.token_hash == hash_token(plain), valid_token_clause(tx))
-    ).one_or_none()
-    if row is None:
-        return None
-    return User(*row[: len(_USER)]), token_from_row(row[len(_USER) :])
 
 
 def list_valid_hashes(tx: Tx) -> set[str]:
