@@ -88,12 +88,15 @@ def test_a_task_from_the_shell_and_back(shell: Shell) -> None:
     assert again["data"] == listed["data"]
 
 
-def test_a_list_of_one_from_the_shell_goes_without_json(shell: Shell) -> None:
+def test_a_list_from_the_shell_goes_without_json(shell: Shell) -> None:
+    added = answer(shell("call", "add_task", "title=x", "tags=bug,urgent"))
+    assert added["data"]["tags"] == ["bug", "urgent"]
     alone = answer(shell("call", "add_task", "title=y", "label=7"))
     assert alone["data"]["tags"] == ["7"]
     refused = shell("call", "add_task", "title=z", "acceptance=It holds, fast")
     assert refused.code == 1
-    assert answer(refused)["hint"] == "Call add_task again with acceptance as a list of text."
+    hint = 'Send acceptance as ["It holds, fast"] or ["It holds", "fast"].'
+    assert answer(refused)["hint"] == hint
 
 
 def test_answers_are_utf8_whatever_the_locale(shell: Shell) -> None:

@@ -14,7 +14,7 @@ from rolltop.core import pagination, token_counter
 from rolltop.core.accounts import add_user
 from rolltop.core.arguments import Parameters
 from rolltop.core.db import SYSTEM, Database
-from rolltop.core.dispatch import ToolRegistry, ToolSelection
+from rolltop.core.dispatch import ToolRegistry, ToolSelection, UnknownTool
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.journal import history
 from rolltop.core.principal import Principal
@@ -308,6 +308,31 @@ def test_an_unknown_argument_is_answered_with_the_nearest_name(
 
 
 @pytest.mark.parametrize(
+    ("tool", "given", "own"),
+    [
+        ("add_task", "desc", "description"),
+        ("add_task", "prio", "priority"),
+        ("update_task", "blocked", "blocked_by"),
+        ("list_tasks", "before", "due_before"),
+        ("claim_task", "lease", "lease_seconds"),
+        ("scratch_create", "meta", "metadata"),
+        ("scratch_read", "cells", "cell_ids"),
+        ("scratch_validate", "cells", "cell_ids"),
+        ("note_list", "preview", "preview_lines"),
+        ("repo_search", "file", "file_glob"),
+        ("smart_read", "style", "summary_style"),
+        ("smart_read", "max_summary", "max_summary_tokens"),
+        ("smart_read", "maxSummary", "max_summary_tokens"),
+    ],
+)
+def test_a_short_or_longer_form_of_a_name_is_answered_with_it(
+    stage: Stage, tool: str, given: str, own: str
+) -> None:
+    answer = call_tool(stage.desk, stage.scope, tool, **{given: "value"})
+    assert f"did you mean {own}?" in answer.text
+
+
+@pytest.mark.parametrize(
     ("tool", "given"),
     [
         *(("list_sections", "end"), ("estimate_tokens", "model"), ("scratch_list", "name")),
@@ -385,6 +410,39 @@ def test_a_common_other_name_of_a_parameter_is_taken(
 def test_the_status_of_tasks_may_be_asked_for_as_their_state(stage: Stage) -> None:
     answer = call_tool(stage.desk, stage.scope, "list_tasks", state="none")
     assert "INVALID_STATUS" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("finish_task", "complete_task"),
+        ("remove_task", "delete_task"),
+        ("create_task", "add_task"),
+        ("createTask", "add_task"),
+        ("todo_write", "add_task"),
+        ("read_file", "repo_open_file or repo_get_snippet or smart_read"),
+        ("search_notes", "note_list"),
+        ("create_note", "note_save"),
+        ("create_scratchpad", "scratch_create"),
+        ("add_cell", "scratch_append_cell"),
+        ("search_code", "repo_search or repo_smart_search"),
+        ("list_directory", "repo_list_dir"),
+        ("count_tokens", "estimate_tokens"),
+        ("grep", "repo_search"),
+        ("cat", "repo_open_file"),
+        ("summarize_document", "smart_read"),
+        ("get_weather", None),
+        ("update", None),
+        ("", None),
+        ("x" * 100_000, None),
+    ],
+)
+def test_another_servers_name_is_answered_with_the_tool_that_does_it(
+    stage: Stage, asked: str, named: str | None
+) -> None:
+    with pytest.raises(UnknownTool) as caught:
+        ToolRegistry(TOOLSETS).find(asked, stage.scope)
+    assert caught.value.suggestion == named
 
 
 @pytest.mark.parametrize("selection", [ToolSelection(), ToolSelection(use_aliases=True)])

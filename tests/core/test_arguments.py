@@ -57,6 +57,20 @@ async def _find(  # one parameter of each kind
     return {}
 
 
+async def _mark(  # lists of each kind
+    call: CallContext,
+    links: list[str] | None = None,
+    indices: list[int] | None = None,
+    kinds: list[Literal["note", "words", "deep_file"]] | None = None,
+) -> dict[str, Any]:
+    """Mark things."""
+    del call, links, indices, kinds
+    return {}
+
+
+_MARK = Parameters(Tool("mark", _mark, "Mark", dict), code="INVALID_ARGUMENT")
+
+
 def _parameters(**declared: Any) -> Parameters:
     tool = Tool("find", _find, "Find", dict, is_read_only=True, **declared)
     return Parameters(tool, code="INVALID_ARGUMENT")
@@ -116,7 +130,15 @@ def test_good_arguments_come_back_as_given_and_null_is_left_out() -> None:
         ({"tags": "src/{a,b}/*.md"}, {"tags": ["src/{a,b}/*.md"]}),
         ({"tags": "{a,b}.md"}, {"tags": ["{a,b}.md"]}),
         ({"tags": 'the "old" quay'}, {"tags": ['the "old" quay']}),
+        ({"tags": "a, b c ,"}, {"tags": ["a", "b c"]}),
+        ({"label": "a;b"}, {"tags": ["a", "b"]}),
+        ({"tags": "[a]"}, {"tags": ["a"]}),
+        ({"tags": "['a b', 'c']"}, {"tags": ["a b", "c"]}),
+        ({"tags": '"a"'}, {"tags": ["a"]}),
+        ({"tags": "- a\n- b"}, {"tags": ["a", "b"]}),
         ({"tags": ["a, b"]}, {"tags": ["a, b"]}),
+        ({"order": "Rank"}, {"order": "rank"}),
+        ({"order": "PATHS"}, {"order": "path"}),
         ({"tag": "5"}, {"tags": ["5"]}),
         ({"exact": "true"}, {"exact": True}),
         ({"exact": "False"}, {"exact": False}),
@@ -143,15 +165,60 @@ def test_what_hosts_send_as_text_is_taken_where_no_text_is_asked_for(
         ),
         *({"limit": text} for text in ("9" * 5000, "5, 6", "null")),
         *({"exact": value} for value in ("yes", "1", "on", 1, 0)),
-        *({"tags": text} for text in ('{"a": 1}', "[" * 100_000, "[1]", "a, b", "a;b", "- a\n- b")),
-        *({"tags": text} for text in (" ", "{'a'}", "{'a,b'}", "[a", ",", "['a', 'b']", '"a"')),
-        *({"order": text} for text in ("ranking", "r", "Rank", "paths")),
+        *({"tags": text} for text in ('{"a": 1}', "[" * 100_000, "[1]", "it's, so")),
+        *({"tags": text} for text in (" ", "{'a'}", "{'a,b'}", "[a", ",")),
+        *({"order": text} for text in ("ranking", "r", "pathss")),
         *({"tags": value} for value in (1, True, {"a": 1}, {})),
         *({"weight": text} for text in ("NaN", "Infinity", "-Infinity", "1e999")),
     ],
 )
 def test_a_text_that_is_not_plainly_meant_is_refused(sent: dict[str, Any]) -> None:
     assert next(iter(sent)) in _refused({"query": "x", **sent}).message
+
+
+@pytest.mark.parametrize(
+    ("sent", "taken"),
+    [
+        ({"links": "https://a.org/1,2"}, {"links": ["https://a.org/1,2"]}),
+        (
+            {"links": "https://a.org, rolltop://note/1"},
+            {"links": ["https://a.org", "rolltop://note/1"]},
+        ),
+        ({"indices": "0, 1"}, {"indices": [0, 1]}),
+        ({"indices": "[0]"}, {"indices": [0]}),
+        ({"kinds": "Notes, deep-files"}, {"kinds": ["note", "deep_file"]}),
+        ({"kinds": "NOTE"}, {"kinds": ["note"]}),
+        ({"kinds": ["words", " Deep File "]}, {"kinds": ["words", "deep_file"]}),
+        ({"kinds": "word"}, {"kinds": ["words"]}),
+    ],
+)
+def test_a_text_that_names_the_entries_of_a_list_is_split(
+    sent: dict[str, Any], taken: dict[str, Any]
+) -> None:
+    assert _MARK.validate(sent) == taken
+
+
+@pytest.mark.parametrize(
+    ("sent", "hint"),
+    [
+        (
+            {"links": "It holds, and is fast"},
+            'Send links as ["It holds, and is fast"] or ["It holds", "and is fast"].',
+        ),
+        ({"links": "https://a.org, b"}, 'Send links as ["https://a.org, b"] or'),
+        ({"links": "it, " * 100}, "Call mark again with links as a list of text."),
+        ({"indices": "0, x"}, "Call mark again with indices as a list of an integer"),
+        ({"indices": "0 1"}, "a list of an integer"),
+        ({"kinds": "note, wordy"}, "note, words, deep_file"),
+        ({"kinds": "all"}, "note, words, deep_file"),
+    ],
+)
+def test_a_list_that_is_not_plain_is_shown_as_it_can_be_sent(
+    sent: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        _MARK.validate(sent)
+    assert hint in caught.value.hint
 
 
 def test_a_blank_text_is_a_value_where_the_tool_says_so() -> None:
@@ -208,7 +275,7 @@ def test_json_text_is_bounded_as_a_message_is() -> None:
         ({"query": "x", "limit": 0}, "limit must be an integer from 1 to 200; got 0"),
         ({"query": 5}, "query must be text; got 5"),
         ({"query": "x", "order": "size"}, 'order must be one of: rank, path; got "size"'),
-        ({"query": "x", "tags": "a, b"}, 'tags must be a list of text; got "a, b"'),
+        ({"query": "x", "tags": "it's, b"}, """tags must be a list of text; got "it's, b\""""),
         ({"query": "x", "tags": ["a", 1]}, "tags[1] must be text; got 1"),
         ({"query": "x", "weight": float("nan")}, "weight must be a number; got NaN"),
         ({"query": "x", "weight": float("inf")}, "weight must be a number; got Infinity"),
@@ -310,6 +377,8 @@ def test_a_list_of_more_entries_than_any_tool_takes_is_not_looked_through() -> N
         "INVALID_TAGS",
         True,
     )
+    refused = _refused({"query": "x", "tags": "a," * 15_000}, argument_errors=fault)
+    assert "a list of 15001 entries; at most 15000" in refused.message
     tags = ["a"] * 15_000
     assert _parameters().validate({"query": "x", "tags": tags})["tags"] == tags
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _EPILOG: Final = (
     "A value is taken as text where the parameter is a text, and read as JSON elsewhere;"
+    " a list may be written with commas: tags=bug,urgent."
     " Exit code: 0 done, 1 the tool answered an error, 2 wrong usage."
 )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 PARAMETER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "limit": (
@@ -97,7 +98,46 @@ _MAX_NAME_CHARACTERS = 60
 """Of a name that is compared: a longer one is none of ours."""
 _CHARACTERS_PER_EDIT = 5
 """Characters of a name for each one that may be wrong: more make another word."""
+_MIN_PREFIX_LENGTH = 3
+"""Characters of a name that may be the beginning of another."""
+_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+")
+_FILLERS = frozenset({"by", "is", "use"})
+_GENERIC_WORDS = frozenset({"count", "end", "id", "include", "max", "min", "new", "start"})
+"""Words that names of quite different things have."""
+_ALL_SYNONYMS = frozenset(PARAMETER_SYNONYMS).union(*PARAMETER_SYNONYMS.values())
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+_SUBJECTS = tuple(
+    frozenset(words.split())
+    for words in (
+        "task todo",
+        "note memo memory",
+        "scratch pad scratchpad notebook",
+        "cell block",
+        "file document doc",
+        "section heading outline chapter",
+        "directory dir folder",
+        "token",
+        "code repo repository codebase",
+        "schema",
+        "namespace",
+    )
+)
+_ACTIONS = tuple(
+    frozenset(words.split())
+    for words in (
+        "add create new make insert append save write store put",
+        "delete remove drop destroy",
+        "complete finish done close",
+        "update edit modify change set",
+        "restore undelete recover",
+        "read get open view show fetch load list search find query lookup",
+    )
+)
+_SAME_MEANING = {word: words for words in (*_SUBJECTS, *_ACTIONS) for word in words}
+_SUBJECT_SCORE = 4
+"""More than any two actions that are alike: a tool about something else is not meant."""
+_MAX_TOOLS = 3
 
 
 def canonical_names(
@@ -125,6 +165,79 @@ def suggest_name(name: str, known: Iterable[str]) -> str | None:
         1, len(given)
     )
     return found[1] if is_slip else None
+
+
+def suggest_field(name: str, known: Iterable[str]) -> str | None:
+    """Return the known field that is meant: by a slip, by its beginning, or by words of its name.
+
+    So `desc` is description, `style` summary_style and `order_by` order, each where it can be of
+    one field alone.
+    """
+    fields = list(known)
+    asked = _significant_words(name[:_MAX_NAME_CHARACTERS])
+    singular = frozenset(
+        word.removesuffix("s") if len(word) > _MIN_PREFIX_LENGTH else word for word in asked
+    )
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda own: _is_abbreviation(name, own),
+        lambda own: asked <= _significant_words(own),
+        lambda own: singular <= _significant_words(own),
+    )
+    close = suggest_name(name, fields)
+    for fits in ways if not close and asked - _GENERIC_WORDS else ():
+        found = [own for own in fields if fits(own)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return close
+
+
+def suggest_tools(name: str, known: Mapping[str, str], hints: Mapping[str, str]) -> list[str]:
+    """Return the tools that do what another server's tool of that name would do, at most three.
+
+    `known` are the tools' names with their titles, `hints` other words to find them by. A name says
+    what a tool is about, and mostly what it does with that; or it has a word of one hint alone.
+    """
+    asked = _tool_words(name[:_MAX_NAME_CHARACTERS])
+    scores = {tool: _shared_words(asked, _tool_words(f"{tool}_{known[tool]}")) for tool in known}
+    uses = Counter(word for hint in hints.values() for word in _tool_words(hint))
+    telling = {word for word in asked if uses[word] == 1 and word not in _SAME_MEANING}
+    for tool, hint in hints.items():
+        scores[tool] += 2 * _SUBJECT_SCORE * len(telling & _tool_words(hint).keys())
+    best = max(scores.values(), default=0)
+    found = [tool for tool, score in scores.items() if score == best]
+    return found if best > _SUBJECT_SCORE and len(found) <= _MAX_TOOLS else []
+
+
+def _tool_words(text: str) -> dict[str, frozenset[str]]:
+    """Return the words of a tool's name, singular, each with the words that mean the same."""
+    words = {word.lower() for word in _WORD.findall(text)}
+    singular = {
+        word.removesuffix("s") if len(word) > _MIN_PREFIX_LENGTH else word for word in words
+    }
+    return {word: _SAME_MEANING.get(word, frozenset({word})) for word in singular}
+
+
+def _shared_words(asked: Mapping[str, frozenset[str]], own: Mapping[str, frozenset[str]]) -> int:
+    """Return how much of what was asked for a tool's own words say."""
+    score = 0
+    for word, meaning in asked.items():
+        if not meaning.isdisjoint(own):
+            score += _SUBJECT_SCORE if meaning in _SUBJECTS else 2 if word in own else 1
+    return score
+
+
+def _is_abbreviation(name: str, own: str) -> bool:
+    """Return whether a name is the beginning of another, and no name for something else."""
+    return (
+        len(name) >= _MIN_PREFIX_LENGTH
+        and name not in _ALL_SYNONYMS
+        and own.startswith(name.lower())
+    )
+
+
+def _significant_words(name: str) -> frozenset[str]:
+    """Return the words of a name, `foo_bar` or `fooBar`, that tell it from others."""
+    return frozenset(word.lower() for word in _WORD.findall(name)) - _FILLERS
 
 
 def _fold_name(name: str) -> str:

@@ -22,9 +22,9 @@ from rolltop.core.argument_names import (
     FIELD_SYNONYMS,
     PARAMETER_SYNONYMS,
     canonical_names,
-    suggest_name,
+    suggest_field,
 )
-from rolltop.core.argument_values import UnreadableValue, ValueReader
+from rolltop.core.argument_values import UnreadableValue, ValueReader, list_hint
 from rolltop.core.errors import InvalidArgument, InvalidText
 from rolltop.core.tool_schema import (
     describe_schema,
@@ -272,7 +272,7 @@ class Parameters:
             if value == "" and optional and name not in self._tool.blank_values:
                 continue
             arguments[name] = _read_id(
-                name, self._read(name, partial(reader.read, value, declared[name]))
+                name, self._read(name, partial(reader.read, value, declared[name], name))
             )
         return arguments
 
@@ -285,7 +285,7 @@ class Parameters:
         if owns:
             raise self._duplicate_error(owns[0], name)
         advice = self._tool.argument_hints.get(name, "")
-        close = None if advice else suggest_name(name, fields)
+        close = None if advice else suggest_field(name, fields)
         guess = f"; did you mean {close}?" if close else ""
         takes = ", ".join(self._listed.names) or "no arguments"
         raise self._error(
@@ -329,12 +329,14 @@ class Parameters:
             field = str(detail["loc"][-1])
             fields = part["properties"]
             close = next(iter(canonical_names(field, fields, FIELD_SYNONYMS)), None)
-            close = close or suggest_name(field, fields)
+            close = close or suggest_field(field, fields)
             guess = f"; did you mean {close}?" if close else ""
             message = f"Unknown field {value_preview(field)} of {place}{guess}"
         if fault and kind in fault.when:
             code, message = fault.code, fault.message or message
-        return self._error(message, code=code, name=name)
+        example = list_hint(detail["input"], part)
+        hint = f"Send {place} as {example}." if example else ""
+        return self._error(message, code=code, hint=hint, name=name)
 
     def _locate(self, steps: Sequence[str | int]) -> tuple[str, JsonObject]:
         """Return how a caller writes the way to a part of an argument, and the part's schema."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rolltop.core import logging, pagination
 from rolltop.core.addresses import as_seeds_answer
-from rolltop.core.argument_names import suggest_name
+from rolltop.core.argument_names import suggest_name, suggest_tools
 from rolltop.core.arguments import Parameters, value_preview
 from rolltop.core.context import AppContext, CallContext, ProgressCallback, ignore_progress
 from rolltop.core.errors import (
@@ -31,7 +31,7 @@ _INTERNAL_ERROR_MESSAGE = "Something failed here, not in your arguments"
 
 
 class UnknownTool(LookupError):
-    """No tool of that name is listed; `suggestion` names the closest that is, if any.
+    """No tool of that name is listed; `suggestion` names the closest that are, if any.
 
     `exists` says that there is such a tool, which the settings or the caller's rights leave out;
     `denied` says why the caller may not use it, if that is known.
@@ -183,9 +183,15 @@ class ToolRegistry:
             return registered_tools[name]
         close = suggest_name(name, registered_tools)
         tool = registered_tools[close].tool if close else None
-        names = [one.name for one in self.list_tools(principal) if one.tool is tool]
+        listed = self.list_tools(principal)
+        names = [registered.name for registered in listed if registered.tool is tool]
         if close not in names:
             close = names[0] if names else None
+        if close is None:
+            known = {each.name: each.title for each in listed}
+            hints = {each.name: each.tool.search_hint for each in listed}
+            alike = suggest_tools(name, known, hints)
+            close = " or ".join(alike) or None
         denied = principal.viewer_reason if name in self._all_tools else ""
         raise UnknownTool(name, close, exists=name in self._known_names, denied=denied)
 

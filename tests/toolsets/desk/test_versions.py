@@ -321,9 +321,9 @@ def test_the_minute_that_an_answer_shows_can_be_asked_for(mine: Writer) -> None:
     shown = mine.read(note["uri"])["at"]
     mine.call("note_save", id=note["id"], local_version=1, text="otter")
     assert mine.read(note["uri"], as_of=shown)["text"] == "walrus"
-    earlier = f"{mine.clock() - timedelta(hours=1):%Y-%m-%dT%H:%MZ}"
-    assert mine.read(note["uri"], as_of=earlier)["text"] == "walrus"
+    assert mine.read(note["uri"], as_of="1 hour ago")["text"] == "walrus"
     assert mine.read(note["uri"], as_of=f"{mine.clock():%Y-%m-%d}")["text"] == "otter"
+    assert mine.read(note["uri"], as_of="today")["text"] == "otter"
     found = mine.call("desk_search", query="walrus", as_of=shown)["hits"]
     assert [hit["uri"].partition("@")[0] for hit in found] == [note["uri"]]
 
@@ -331,7 +331,7 @@ def test_the_minute_that_an_answer_shows_can_be_asked_for(mine: Writer) -> None:
 def test_what_was_made_later_did_not_exist_yet(mine: Writer) -> None:
     first = mine.call("add_task", title="first")["data"]
     made = mine.read(first["uri"])["at"].removesuffix("Z")
-    before = mine.fails(first["uri"], as_of="2026-01-30")["message"]
+    before = mine.fails(first["uri"], as_of="yesterday")["message"]
     assert f"did not exist yet at 2026-01-30T23:59:59.999999Z: it was made at {made}" in before
     pad = mine.call("scratch_create", cells=[{"language": "txt", "content": "a"}])["scratchpad"]
     for uri in (pad["uri"], pad["cells"][0]["uri"]):

@@ -186,11 +186,24 @@ def test_a_date_is_the_end_of_its_day_as_due_and_its_beginning_as_a_bound(mine: 
     assert mine.ok("update_task", task_id=task["task_id"], due_at="9999-12-31")["due_at"]
 
 
-def test_what_is_no_date_is_refused_with_the_present_one(mine: Caller) -> None:
-    for said in ("soon", "tomorrow"):
-        refused = mine.fails("add_task", title="x", due_at=said)
-        assert refused["code"] == "INVALID_ARGUMENT"
-        assert refused["hint"].startswith("It is 2026-01-31T12:00Z; send due_at as 2026-01-31 or ")
+def test_what_is_due_may_be_said_from_today(mine: Caller) -> None:
+    due = {
+        "tomorrow": "2026-02-01T23:59:59.999999Z",
+        "next friday": "2026-02-06T23:59:59.999999Z",
+        "in 3 days": "2026-02-03T23:59:59.999999Z",
+        "in 2 hours": "2026-01-31T14:00:00.123456Z",
+        "monday 17:00": "2026-02-02T17:00:00.000000Z",
+    }
+    for said, meant in due.items():
+        assert mine.ok("add_task", title=said, due_at=said)["due_at"] == meant
+    task = mine.add("one", due_at="2026-03-01T17:00")
+    changed = mine.ok("update_task", task_id=task, due_at="today")
+    assert changed["due_at"] == "2026-01-31T23:59:59.999999Z"
+    titles = [one["title"] for one in mine.ok("list_tasks", due_before="tomorrow")]
+    assert sorted(titles) == ["in 2 hours", "one"]
+    refused = mine.fails("add_task", title="x", due_at="soon")
+    assert refused["code"] == "INVALID_ARGUMENT"
+    assert refused["hint"].startswith("It is 2026-01-31T12:00Z; send due_at as 2026-02-01, ")
 
 
 def test_a_time_without_an_offset_is_in_utc(mine: Caller) -> None:

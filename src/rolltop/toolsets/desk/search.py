@@ -44,6 +44,7 @@ from rolltop.toolsets.tasks.service import FilterInput
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime
 
     from rolltop.core.addresses import Kind
     from rolltop.core.context import AppContext, CallContext
@@ -181,13 +182,17 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
     ]
 
 
-def _read_part(part: QueryPart, *, is_filter: bool) -> QueryPart:
+def _read_part(part: QueryPart, now: datetime, *, is_filter: bool) -> QueryPart:
     """Return a part of a query; one that cannot filter notes is a word, as `before:absolute`."""
     if part.is_excluded and _OPTION_OR_NUMBER.fullmatch(part.typed):
         return QueryPart(part.typed, part.typed)
     if not part.key:
         return part
-    is_filter = is_filter and (part.key == "tag" or part.text[:1].isdigit())
+    if part.key != "tag" and not part.text[:1].isdigit():
+        try:
+            times.parse_span(part.text, part.key, now)
+        except InvalidArgument:
+            is_filter = False
     return part if is_filter else QueryPart(part.typed, part.typed, is_excluded=part.is_excluded)
 
 
@@ -225,7 +230,7 @@ class SearchRequest:
                 )
         words = _CAPITAL_NOT.sub(lambda found: f"{found[0][:-3]}not", words)
         is_filter = "note" in kinds and app.has_toolset(NOTES.name)
-        parts = [_read_part(part, is_filter=is_filter) for part in split_query(words)]
+        parts = [_read_part(part, now, is_filter=is_filter) for part in split_query(words)]
         plain = [part.typed for part in parts if not (part.key or part.is_excluded)]
         if 0 < len(plain) < len(parts):
             words = " ".join(plain)

@@ -10,7 +10,7 @@ import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from math import log
 from typing import Any, Final
 from uuid import UUID
@@ -60,6 +60,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CURSOR_CODE: Final = "INVALID_ARGUMENT"
 _DAY_SECONDS: Final = 24 * 3600.0
 _EPOCH: Final = date(1970, 1, 1)
+_DAY_WORD: Final = re.compile(r"[A-Za-z]{3}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MAX_SYMBOL_LENGTH: Final = 100
 _MAX_NAMES: Final = 1000
@@ -366,11 +367,16 @@ def _parse_query(query: ListQuery, split: Iterable[QueryPart], now: datetime) ->
 
 
 def _parse_day(text: str, name: str, now: datetime) -> float:
-    """Parse YYYY-MM-DD to the time at which the day begins in UTC."""
+    """Parse YYYY-MM-DD, or a day in words, to the time at which the day begins in UTC."""
     try:
-        # fromisoformat() alone takes week dates and days without dashes too.
-        day = date.fromisoformat(text if _DATE.fullmatch(text) else "")
-    except ValueError:
+        if _DAY_WORD.search(text):
+            span = times.parse_span(text, name, now)
+            is_day = span.is_day or not (now - span.start) % timedelta(days=1)
+            day = date.fromisoformat(f"{span.start:%Y-%m-%d}" if is_day else "")
+        else:
+            # fromisoformat() alone takes week dates and days without dashes too.
+            day = date.fromisoformat(text if _DATE.fullmatch(text) else "")
+    except (ValueError, InvalidArgument):
         raise InvalidArgument(
             f"{name} needs a date as YYYY-MM-DD; got {arguments.value_preview(text)}",
             code="INVALID_DATE",

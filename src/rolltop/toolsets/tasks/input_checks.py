@@ -63,11 +63,11 @@ def description(text: str) -> str | None:
 
 
 def parse_due(text: str, now: datetime, name: str = "due_at") -> datetime:
-    """Read a time, in UTC unless it says, or the end of a day.
+    """Read a time, in UTC unless it says, or the end of a day; it may be said from `now`.
 
     What is due before a day is due before that day begins.
     """
-    span = times.parse_span(text, name, now)
+    span = times.parse_span(text, name, now, ahead=True)
     return span.end if span.is_day and name == "due_at" else span.start
 
 

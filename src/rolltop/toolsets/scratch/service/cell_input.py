@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from rolltop.core import token_counter
-from rolltop.core.argument_names import suggest_name
+from rolltop.core.argument_names import suggest_field
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import compact_json
@@ -372,7 +372,7 @@ def _parse_named_schema(key: str, entry: object) -> SchemaChange:
     fields = {k: v for k, v in cast("JsonObject", entry).items() if v is not None}
     for field, value in fields.items():
         if field not in _SCHEMA_FIELDS:
-            close = suggest_name(field, _SCHEMA_FIELDS)
+            close = suggest_field(field, _SCHEMA_FIELDS)
             guess = f"; did you mean {close}?" if close else ""
             raise invalid_value(
                 f"Unknown field {value_preview(field)} of {what}{guess}",
