@@ -118,8 +118,7 @@ class ChunkIndexBuilder:
         def skip(entry: FileStat) -> None:
             self.index.put([index_file(entry.relative, entry[1:5], "")])
 
-        for _ in self._workers.read(batch, list, skip):
-            pass
+        self._workers.read(batch, list, skip)
 
 
 def reader(top: str, folder: str, name: str) -> Callable[[Any], object]:

@@ -147,5 +147,4 @@ class TrigramBuild:
             file.put(str(root.path), [FileEntry(entry.relative, entry[1:5], UNREAD, "")])
 
         for some in batches(batch, _ASKED_BYTES, _ASKED_FILES):
-            for _ in self._workers.read(some, request, skip):
-                pass
+            self._workers.read(some, request, skip)
