@@ -33,8 +33,7 @@ class Query:
     context: int = 0
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line of a file, numbered from 1, without its line end."""
 
     line: int
@@ -57,8 +56,7 @@ class SearchMatch:
     at: int = 0
 
 
-@dataclass(frozen=True)
-class SkipCounts:
+class SkipCounts(NamedTuple):
     """Files that a search could not read, by reason."""
 
     binary: int = 0

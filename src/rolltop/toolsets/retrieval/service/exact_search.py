@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from rolltop.core import token_counter
@@ -25,7 +25,6 @@ from rolltop.toolsets.retrieval.grep.verifier import ELLIPSIS
 from rolltop.toolsets.retrieval.index.trigram_index import search_roots
 from rolltop.toolsets.retrieval.models import (
     JsonObject,
-    Line,
     Query,
     SearchMatch,
     SearchResults,
@@ -144,7 +143,7 @@ def empty_meta(
     """Describe an empty result: files searched and skipped, a suggestion, a hint."""
     return {
         "searched": {"files": found.files, "bytes": found.bytes},
-        "skipped": asdict(found.skipped),
+        "skipped": found.skipped._asdict(),
         "nearest": find_suggestion(
             searched,
             query,
@@ -193,9 +192,9 @@ def _match_data(hit: SearchMatch) -> JsonObject:
         "preview": hit.preview,
     }
     if hit.before:
-        match["before"] = [_line_data(line) for line in hit.before]
+        match["before"] = [line._asdict() for line in hit.before]
     if hit.after:
-        match["after"] = [_line_data(line) for line in hit.after]
+        match["after"] = [line._asdict() for line in hit.after]
     return match
 
 
@@ -215,7 +214,3 @@ def _with_short_preview(match: JsonObject, at: int) -> JsonObject:
     before = ELLIPSIS if start else ""
     after = ELLIPSIS if start + len(shown) < len(preview) else ""
     return {**_without_lines(match), "preview": f"{before}{shown}{after}"}
-
-
-def _line_data(line: Line) -> JsonObject:
-    return {"line": line.line, "text": line.text}
