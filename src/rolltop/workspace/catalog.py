@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import partial
-from operator import eq
 from threading import Lock
 from typing import Final
 
@@ -141,10 +140,10 @@ class Catalog:
         """Update the stats of changed files; list the directory again if one is gone."""
         look = partial(os.stat, dir_fd=opened, follow_symlinks=False)
         try:
-            # This runs for every file at every search: unchanged states are not copied.
-            if all(map(eq, map(state_of, map(look, folder.files)), folder.states)):
+            states = list(map(state_of, map(look, folder.files)))
+            if states == [entry[1:] for entry in folder.entries]:
                 return
-            folder.set_states(list(map(state_of, map(look, folder.files))))
+            folder.set_states(states)
         except OSError:
             self._list(folder, path, opened, state)
         self._listed = None
@@ -217,7 +216,7 @@ class CatalogDirectory:
     """A cached directory, with the selection of its names.
 
     `state` is None until it has been listed and while its last change is racy; `files` are the
-    selected names, with their `states` and `entries`; `subdirectories` are entered.
+    selected names, with their `entries`; `subdirectories` are entered.
     """
 
     relative: str
@@ -229,7 +228,6 @@ class CatalogDirectory:
     rule_state: tuple[object, ...] = ()
     present: tuple[str, ...] = ()
     files: list[str] = field(default_factory=list[str])
-    states: list[StatState] = field(default_factory=list[StatState])
     entries: list[FileStat] = field(default_factory=list[FileStat])
     subdirectories: dict[str, CatalogDirectory] = field(
         default_factory=dict[str, "CatalogDirectory"]
@@ -249,7 +247,6 @@ class CatalogDirectory:
         made = (
             FileStat(prefix + name, *state) for name, state in zip(self.files, states, strict=True)
         )
-        self.states = states
         self.stat_bytes = None
         self.raw_names = [os.fsencode(name) for name in (*self.files, *self.rule_names())]
         self.entries = [before.get(entry, entry) for entry in made]
