@@ -48,6 +48,7 @@ from rolltop.toolsets.notes.models import (
 )
 from rolltop.toolsets.notes.store import list_queries, notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
+from rolltop.toolsets.notes.sync import push
 from rolltop.toolsets.notes.sync.connection import revoke_lease, sync_principal
 
 if TYPE_CHECKING:
@@ -229,7 +230,9 @@ class NoteService:
                 key and key.derive_id(call.principal.user_id),
                 lambda tx, function: call.run_once(tx, answer_local, function),
             )
-            saved = await self._sync.write_note(call.principal, saved, note_id, plan, once)
+            offline: bool = self._app.settings["notes.offline_writes"]
+            async with self._sync.connect(call.principal, saved) as connection:
+                saved = await push.write_note(connection, note_id, plan, once, offline=offline)
         self._notify(call, saved.note.id)
         return saved
 
@@ -255,9 +258,8 @@ class NoteService:
         server_version = None
         last = await call.write(_erase_local, self._app.settings, select)
         if isinstance(last, Account):
-            last, server_version = await self._sync.delete_note(
-                call.principal, last, note_id, select
-            )
+            async with self._sync.connect(call.principal, last) as connection:
+                last, server_version = await push.delete_note(connection, note_id, select)
         self._notify(call, note_id)
         return _status_response(note_id, "deleted", last, server_version)
 

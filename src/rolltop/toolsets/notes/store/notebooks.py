@@ -121,40 +121,30 @@ class Notebook:
 
     def count(self, *states: str) -> int:
         """Count the notes, or those in these sync states."""
-        conditions = [*self._is_mine, *([_n.sync_state.in_(states)] if states else [])]
-        counted = select(func.count()).select_from(notes).where(*conditions)
-        return int(self.tx.execute(counted).scalar_one())
+        in_state = [_n.sync_state.in_(states)] if states else []
+        return self._count(*self._is_mine, *in_state)
 
     def count_elsewhere(self) -> int:
         """Count the owner's notes of other accounts, the local ones among them."""
-        others = (_n.user_id == self.tx.scope.user_id, _n.account != self.account)
-        counted = select(func.count()).select_from(notes).where(*others)
-        return int(self.tx.execute(counted).scalar_one())
+        return self._count(_n.user_id == self.tx.scope.user_id, _n.account != self.account)
 
     def count_tagged(self, tag: str) -> int:
         """Count the notes outside the trash with a tag, given in lower case."""
-        is_tagged = and_(
-            note_tags.c.number == _n.number,
-            note_tags.c.user_id == self.tx.scope.user_id,
-            note_tags.c.tag == tag,
-        )
-        counted = select(func.count()).select_from(notes.join(note_tags, is_tagged))
-        statement = counted.where(*self._is_mine, _n.trash.is_(False))
-        return int(self.tx.execute(statement).scalar_one())
+        c = note_tags.c
+        tagged = select(c.number).where(c.user_id == self.tx.scope.user_id, c.tag == tag)
+        return self._count(*self._is_mine, _n.trash.is_(False), _n.number.in_(tagged))
 
-    def server_versions(self) -> dict[str, int | None]:
-        """Map each note's id to its version at the backend, None if it was never there."""
-        rows = self.tx.execute(select(_n.id, _n.server_version).where(*self._is_mine))
+    def server_versions(self, note_ids: Sequence[str] | None = None) -> dict[str, int]:
+        """Map the ids of notes (None: of all) that were at the backend to their versions there."""
+        some = [] if note_ids is None else [_n.id.in_(note_ids)]
+        known = select(_n.id, _n.server_version).where(*self._is_mine, *some)
+        rows = self.tx.execute(known.where(_n.server_version.is_not(None)))
         return {row.id: row.server_version for row in rows}
 
     def ids_starting(self, given: str, limit: int) -> list[str]:
         """List the id given and those that start with its digits, of notes deleted for good too."""
-        known = (
-            (_n.id, self._is_mine),
-            (_v.note_id, self._is_my_version),
-        )
         found: set[str] = set()
-        for column, mine in known:
+        for column, mine in ((_n.id, self._is_mine), (_v.note_id, self._is_my_version)):
             is_meant = (column == given) | begins(column, given)
             statement = select(column).where(*mine, is_meant).distinct()
             found |= set(self.tx.execute(statement.order_by(column).limit(limit)).scalars())
@@ -349,6 +339,10 @@ class Notebook:
     @property
     def _is_my_version(self) -> tuple[ColumnElement[bool], ...]:
         return (_v.user_id == self.tx.scope.user_id, _v.account == self.account)
+
+    def _count(self, *conditions: ColumnElement[bool]) -> int:
+        counted = select(func.count()).select_from(notes).where(*conditions)
+        return int(self.tx.execute(counted).scalar_one())
 
     def _select(
         self, *conditions: ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None

@@ -51,21 +51,20 @@ class AccountConnection:
         self, function: Callable[Concatenate[Notebook, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(notebook, …)` in one read transaction."""
-
-        def run(tx: Tx) -> T:
-            return function(Notebook(tx, self.account, self.history), *args, **kwargs)
-
-        return await self.database.read(self.principal, run)
+        return await self.database.read(
+            self.principal, lambda tx: function(self._open(tx), *args, **kwargs)
+        )
 
     async def write(
         self, function: Callable[Concatenate[Notebook, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `function(notebook, …)` in one write transaction; return once it is on disk."""
+        return await self.database.write(
+            self.principal, lambda tx: function(self._open(tx), *args, **kwargs)
+        )
 
-        def run(tx: Tx) -> T:
-            return function(Notebook(tx, self.account, self.history), *args, **kwargs)
-
-        return await self.database.write(self.principal, run)
+    def _open(self, tx: Tx) -> Notebook:
+        return Notebook(tx, self.account, self.history)
 
     def notify_changes(self, note_ids: Iterable[str]) -> None:
         """Tell those who listen that notes have changed."""

@@ -182,7 +182,7 @@ async def _confirm_versions(
     backend says of the note alone counts.
     """
     notes: list[AskedNote] = []
-    known = await connection.read(_known_versions, [remote.id for remote in remotes])
+    known = await connection.read(Notebook.server_versions, [remote.id for remote in remotes])
     for remote in remotes:
         version = known.get(remote.id)
         if version is None or remote.version >= version:
@@ -264,7 +264,7 @@ class _ListComparison:
 
 async def _compare_lists(connection: AccountConnection) -> _ListComparison | None:
     """Compare the notes here, and those whose copies were dropped; None if the list broke off."""
-    known = await connection.read(_synced_versions)
+    known = await connection.read(Notebook.server_versions)
     there = await _list_remote_versions(connection)
     if there is None:
         return None
@@ -288,16 +288,6 @@ def _resume_pull(notebook: Notebook) -> SyncRecord:
     """Find the position of a pull that was interrupted, else start from the cursor."""
     account, record = read_record(notebook)
     return record if record.is_pulling else SyncRecord(since=account.cursor)
-
-
-def _known_versions(notebook: Notebook, note_ids: list[str]) -> dict[str, int | None]:
-    here = notebook.get_many(note_ids)
-    return {note_id: note.server_version for note_id, note in here.items()}
-
-
-def _synced_versions(notebook: Notebook) -> dict[str, int]:
-    versions = notebook.server_versions()
-    return {note_id: version for note_id, version in versions.items() if version is not None}
 
 
 def _apply_page(

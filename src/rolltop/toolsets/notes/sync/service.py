@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rolltop.core import leases, logging
 from rolltop.core.accounts import ensure_default_user
@@ -34,9 +34,6 @@ from rolltop.toolsets.notes.models import (
     CONFLICT_TAG,
     LOCAL_ACCOUNT,
     Account,
-    Note,
-    OneWrite,
-    SaveResult,
 )
 from rolltop.toolsets.notes.store import notebooks
 from rolltop.toolsets.notes.store.notebooks import Notebook
@@ -51,9 +48,6 @@ from rolltop.toolsets.notes.sync.connection import (
 )
 from rolltop.toolsets.notes.sync.pull import compare_all, pull_changes
 from rolltop.toolsets.notes.sync.remote_changes import ApplyResult, NeedsAccept
-
-if TYPE_CHECKING:
-    from rolltop.toolsets.notes.edits import Edit
 
 _COMPARISON_INTERVAL_SECONDS: Final = 86_400.0
 _MAX_RETRY_SECONDS: Final = 1800.0
@@ -238,30 +232,6 @@ class SyncService:
             return await run_sync(connection, self._interval, accept=accept, report=report)
         finally:
             self._under_way.remove(account)
-
-    async def write_note(
-        self,
-        principal: Principal,
-        account: Account,
-        note_id: str | None,
-        plan: Callable[[Notebook], Edit],
-        once: OneWrite,
-    ) -> SaveResult:
-        """Write an edit to the backend and then here, as `push.write_note` does."""
-        offline: bool = self._app.settings["notes.offline_writes"]
-        async with self.connect(principal, account) as connection:
-            return await push.write_note(connection, note_id, plan, once, offline=offline)
-
-    async def delete_note(
-        self,
-        principal: Principal,
-        account: Account,
-        note_id: str,
-        select: Callable[[Notebook], Note],
-    ) -> tuple[int, int | None]:
-        """Delete a note for good at the backend and here, as `push.delete_note` does."""
-        async with self.connect(principal, account) as connection:
-            return await push.delete_note(connection, note_id, select)
 
     async def request_code(self, email: str) -> None:
         """Let Simplenote mail a code. Raises CredentialsRejected and BackendError."""
