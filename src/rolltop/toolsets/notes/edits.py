@@ -153,16 +153,12 @@ def check_save(request: SaveRequest) -> SaveRequest:
     if request.text is not None:
         require_storable(request.text)
     if request.id is None:
-        named = {
-            "local_version": request.local_version,
-            "server_version": request.server_version,
-        }
-        given = [name for name, value in named.items() if value is not None]
-        if given:
-            raise InvalidArgument(
-                f"{given[0]} needs the id of the note it is about",
-                hint="Add id, as note_list answers it; a new note takes no version.",
-            )
+        for name in ("local_version", "server_version"):
+            if getattr(request, name) is not None:
+                raise InvalidArgument(
+                    f"{name} needs the id of the note it is about",
+                    hint="Add id, as note_list answers it; a new note takes no version.",
+                )
     elif request.local_version is None:
         raise version_required("note_save")
     if request.tags is not None:

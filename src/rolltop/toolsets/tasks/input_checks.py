@@ -164,13 +164,13 @@ def task_fields(task_input: TaskInput, find_id: FindId, now: datetime) -> dict[s
 def task_filters(filters: FilterInput, find_id: FindId, now: datetime) -> TaskFilters:
     """Return a list's conditions, save the project's."""
     due = filters.due_before
+    tags = (*filters.all_tags, filters.tag) if filters.tag else filters.all_tags
     return TaskFilters(
         status=None if filters.status == "all" else filters.status,
-        tag=tag(filters.tag) if filters.tag else None,
         ready=filters.ready,
         parent_id=find_id(filters.parent_id, "parent_id") if filters.parent_id else None,
         due_before=parse_due(due, now, "due_before") if due else None,
-        all_tags=tuple(sorted({tag(one) for one in filters.all_tags})),
+        tags=tuple(sorted({tag(one) for one in tags})),
         changed_after=filters.changed_after,
     )
 

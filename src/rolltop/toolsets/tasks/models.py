@@ -115,7 +115,6 @@ class TaskFilters:
     """
 
     status: Status | None = None
-    tag: str | None = None
     ready: bool = False
     parent_id: str | None = None
     due_before: datetime | None = None
@@ -123,7 +122,7 @@ class TaskFilters:
     own_project: str | None = None
     assignee: str | None = None
     others: tuple[str, ...] = ()
-    all_tags: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     changed_after: datetime | None = None
 
 

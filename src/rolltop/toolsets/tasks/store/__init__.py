@@ -367,8 +367,7 @@ def _filter_conditions(tx: Tx, owner: str, filters: TaskFilters) -> Iterator[Con
         yield tasks.c.due_at < filters.due_before
     if filters.changed_after is not None:
         yield tasks.c.updated_at > filters.changed_after
-    wanted = [*filter(None, (filters.tag, *filters.all_tags))]
-    for spellings in find_spellings(tx, owner, task_tags.c.tag, wanted).values():
+    for spellings in find_spellings(tx, owner, task_tags.c.tag, filters.tags).values():
         tagged = select(task_tags.c.task_id).where(task_tags.c.user_id == owner)
         yield tasks.c.id.in_(tagged.where(task_tags.c.tag.in_(spellings)))
     if filters.own_project is not None:
