@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from rolltop.toolsets.notes.models import MAX_ID_LENGTH, Content, Note
 
@@ -42,14 +42,14 @@ def sanitize_json(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  # any JSO
     return value
 
 
-def is_id(value: object) -> bool:
+def is_id(value: object) -> TypeGuard[str]:
     """Whether a value can be a note's id here."""
     return (
         isinstance(value, str) and 0 < len(value) <= MAX_ID_LENGTH and sanitize_json(value) == value
     )
 
 
-def is_version(value: object) -> bool:
+def is_version(value: object) -> TypeGuard[int]:
     """Whether a value can be a note's version here."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _VERSION_LIMIT
 

@@ -312,34 +312,23 @@ def _parse_page(answer: HttpResponse, *, data: bool) -> IndexPage:
     listed, mark = value.get("index"), value.get("mark")
     if not isinstance(listed, list) or not isinstance(mark, str | None):
         raise backend.unexpected_response()
-    items = cast("list[Any]", listed)
-    parsed = [(item, _parse_index_item(item, data=data)) for item in items]
+    parsed = [_parse_index_item(item, data=data) for item in cast("list[Any]", listed)]
     current = note_object.sanitize_json(_required_text(value, "current"))
     mark = None if mark is None else note_object.sanitize_json(mark)
-    notes = tuple(note for _item, note in parsed if note is not None)
-    return IndexPage(notes, current, mark, tuple(_id_of(item) for item, note in parsed if not note))
+    notes = tuple(one for one in parsed if isinstance(one, RemoteNote))
+    return IndexPage(notes, current, mark, tuple(one for one in parsed if isinstance(one, str)))
 
 
-def _id_of(item: object) -> str:
-    """Return the id of a note of the list; empty if it has none."""
-    found = cast("dict[str, Any]", item).get("id") if isinstance(item, dict) else None
-    return cast("str", found) if note_object.is_id(found) else ""
-
-
-def _parse_index_item(item: object, *, data: bool) -> RemoteNote | None:
-    """Parse a note of the list; None for one of a form this program doesn't know."""
-    if not isinstance(item, dict):
-        return None
-    given = cast("dict[str, Any]", item)
+def _parse_index_item(item: object, *, data: bool) -> RemoteNote | str:
+    """Parse a note of the list; of one of a form this program doesn't know its id, or ""."""
+    given = cast("dict[str, Any]", item if isinstance(item, dict) else {})
     note_id, version = given.get("id"), given.get("v")
+    if not note_object.is_id(note_id):
+        return ""
     read = _storable_object(given.get("d")) if data else None
-    if (
-        not note_object.is_id(note_id)
-        or not note_object.is_version(version)
-        or (data and read is None)
-    ):
-        return None
-    return RemoteNote(cast("str", note_id), cast("int", version), read)
+    if not note_object.is_version(version) or (data and read is None):
+        return note_id
+    return RemoteNote(note_id, version, read)
 
 
 def _storable_object(data: object) -> dict[str, Any] | None:
