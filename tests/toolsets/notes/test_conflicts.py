@@ -11,8 +11,6 @@ from tests.desks import call_tool, make_desk
 from tests.toolsets.notes.caller import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rolltop.core.db import Database
     from rolltop.core.principal import Principal
 
@@ -144,26 +142,47 @@ def test_a_stale_server_version_shows_both_sides(mine: Caller) -> None:
     assert (error["details"]["current_text"], error["details"]["your_text"]) == ("b\n", "c\n")
 
 
-@pytest.mark.parametrize("limit", [200, 300, 600, 1500, 20_000])
-@pytest.mark.parametrize("lines", [(10, 2500, 2505, 4990), range(10, 5000, 100)], ids=len)
-def test_clashes_far_apart_are_read_from_the_first_to_the_last(
-    mine: Caller, lines: Sequence[int], limit: int
-) -> None:
+def all_of(error: dict[str, Any]) -> str:
+    """Return every part of the note that a conflict shows, one after the other."""
+    further = error["details"].get("current_further", [])
+    return "".join([error["details"]["current_text"], *(part["text"] for part in further)])
+
+
+def test_of_clashes_far_apart_each_is_shown_and_nothing_between(mine: Caller) -> None:
+    note = changed(mine, 10, 2500, 2505, 4990)
+    ours_ = ours(10, 2500, 2505, 4990)
+    for more in ({}, {"max_tokens": 800}):
+        error = mine.fails("note_save", id=note, local_version=1, text_patch=ours_, **more)
+        details = error["details"]
+        assert pagination.count_tokens({"error": error}) < 500
+        assert (details["range_line_start"], details["range_line_count"]) == (7, 7)
+        assert details["txt_tot_ln"] == 5000
+        middle, last = details["current_further"]
+        assert (middle["range_line_start"], middle["range_line_count"]) == (2497, 12)
+        for part, line in ((middle, 2500), (middle, 2505), (last, 4990)):
+            shown = part["text"].splitlines(keepends=True)
+            assert shown[line - part["range_line_start"]] == THEIRS
+        assert all_of(error).count(THEIRS) == 4
+        assert "next" not in details
+        assert "current_further" in error["resolution_hint"]
+
+
+def test_clashes_that_have_no_room_are_read_by_next(mine: Caller) -> None:
+    lines = range(10, 5000, 100)
     note = changed(mine, *lines)
-    sent = {"id": note, "local_version": 1, "text_patch": ours(*lines), "max_tokens": limit}
-    error = mine.fails("note_save", **sent)
-    details = error["details"]
-    assert pagination.count_tokens({"error": error}) <= min(limit, 4000)
-    assert details["truncated"] is True
-    assert "note_get" in error["resolution_hint"]
-    assert len(details["your_patch"]) + details.get("your_patch_left_out", 0) == len(lines)
-    if limit == 200:  # no room for the note, nor for a call
-        assert not details.get("current_text")
-        return
-    shown = read_on(mine, details)
-    assert shown.startswith("".join(LINES[6:9]) + THEIRS)
-    assert shown.endswith(THEIRS + "".join(LINES[lines[-1] : lines[-1] + 3]))
-    assert shown.count(THEIRS) == len(lines)
+    for limit in (200, 300, 600, 1500):
+        sent = {"id": note, "local_version": 1, "text_patch": ours(*lines)}
+        error = mine.fails("note_save", **sent, max_tokens=limit)
+        details = error["details"]
+        assert pagination.count_tokens({"error": error}) <= limit
+        assert details["truncated"] is True
+        assert "note_get" in error["resolution_hint"]
+        if limit == 200:  # no room for the note, nor for a call
+            assert not details.get("current_text")
+            continue
+        rest = read_on(mine, {**details, "current_text": ""})
+        assert all_of(error).count(THEIRS) + rest.count(THEIRS) == len(lines)
+        assert len(details["your_patch"]) + details["your_patch_left_out"] == len(lines)
 
 
 @pytest.mark.parametrize("now", ["milk\nbread\n", ""])

@@ -112,21 +112,22 @@ def rebase_patch(before: str, now: str, changes: Sequence[LineChange]) -> Rebase
     return RebasedPatch(tuple(moved), tuple(sorted(lines.items())))
 
 
-def affected_range(before: str, now: str, changes: Sequence[LineChange]) -> tuple[int, int]:
-    """Return the first and the last line of `now` that a patch of `before` is about.
+def affected_ranges(
+    before: str, now: str, changes: Sequence[LineChange]
+) -> tuple[tuple[int, int], ...]:
+    """Return the stretches of `now` that a patch of `before` is about: first and last line of each.
 
-    Of those it clashes with or, where it clashes with none, those its lines are now. Of lines that
-    were deleted the last is the one before the first.
+    In order, those it clashes with or, where it clashes with none, those its lines are now. Of
+    lines that were deleted the last is the one before the first.
     """
     differences = diff_lines(_line_contents(before), _line_contents(now))
     clashes = [
         hunk for change in changes if (hunk := _find_conflict(change, differences)) is not None
     ]
     if clashes:
-        first = min(hunk.new_start for hunk in clashes) + 1
-        return first, max(hunk.new_end for hunk in clashes)
-    lines = [_shift_line(change, differences) for change in changes]
-    return min(lines), max(lines)
+        return tuple(sorted({(hunk.new_start + 1, hunk.new_end) for hunk in clashes}))
+    lines = {_shift_line(change, differences) for change in changes}
+    return tuple((line, line) for line in sorted(lines))
 
 
 def _find_conflict(change: LineChange, differences: Sequence[Hunk]) -> Hunk | None:

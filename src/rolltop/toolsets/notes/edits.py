@@ -34,6 +34,8 @@ from rolltop.toolsets.notes.models import (
 if TYPE_CHECKING:
     from rolltop.toolsets.notes.store.notebooks import Notebook
 
+# First and last line of each range.
+LineRanges = tuple[tuple[int, int], ...]
 # The databases cannot even look for a greater version.
 _VERSION_LIMIT: Final = 1 << 31
 
@@ -74,19 +76,19 @@ class VersionConflict(Conflict):
 class SaveConflict(VersionConflict):
     """A save conflicts with the note as it is now.
 
-    `yours` is what was asked for; `lines` are the first and the last line of the note that a patch
-    is about, None for a whole text.
+    `yours` is what was asked for; `lines` are the lines of the note that a patch is about, None
+    for a whole text.
     """
 
     def __init__(
-        self, note: Note, request: SaveRequest, why: str, lines: tuple[int, int] | None = None
+        self, note: Note, request: SaveRequest, why: str, lines: LineRanges | None
     ) -> None:
         """Keep both sides; how much of them is answered depends on the token budget."""
         hint = "bring them together, then save with local_version"
         super().__init__(note, why, hint=f"details holds both sides: {hint} {note.local_version}.")
         if lines is None and request.patch:
-            named = [change.line for change in request.patch]
-            lines = (min(named), max(named))
+            named = sorted({change.line for change in request.patch})
+            lines = tuple((line, line) for line in named)
         self.lines = lines
         operations = request.patch and [
             {"op": change.operation, "ln": change.line, "val": change.value}
@@ -203,12 +205,12 @@ def plan_save(notebook: Notebook, request: SaveRequest) -> Edit:
     if request.server_version is not None and request.server_version != note.server_version:
         stored = "none" if note.server_version is None else note.server_version
         why = f"server_version is {request.server_version}, stored is {stored}"
-        raise SaveConflict(note, request, why)
+        raise SaveConflict(note, request, why, None)
     is_current = request.local_version == note.local_version
     if request.patch is None:
         if not is_current:
             why = f"local_version is {request.local_version}"
-            raise SaveConflict(note, request, why)
+            raise SaveConflict(note, request, why, None)
         edit = _plan_content(notebook, note, request, request.text or "")
     elif is_current:
         text = _apply_patch(note.content.text, request.patch)
@@ -338,10 +340,10 @@ def _plan_rebased_patch(
     version = request.local_version or 0
     why = f"The patch is for local_version {version}"
     if not 1 <= version < note.local_version:
-        raise SaveConflict(note, request, f"{why}, which the note never had")
+        raise SaveConflict(note, request, f"{why}, which the note never had", None)
     base = notebook.get_version(note.id, version)
     if base is None:
-        raise SaveConflict(note, request, f"{why}, which is not kept")
+        raise SaveConflict(note, request, f"{why}, which is not kept", None)
     now, then = note.content, base.content
     try:
         patch.check_patch(then.text, changes)
@@ -353,7 +355,7 @@ def _plan_rebased_patch(
         or (request.tags is not None and now.tags not in (then.tags, request.tags))
         or (request.trash is not None and now.trash not in (then.trash, request.trash))
     ):
-        lines = patch.affected_range(then.text, now.text, changes)
+        lines = patch.affected_ranges(then.text, now.text, changes)
         raise SaveConflict(note, request, f"{why} and touches what changed since", lines)
     text = _apply_patch(now.text, rebased.changes)
     return replace(_plan_content(notebook, note, request, text), moved=rebased.lines)

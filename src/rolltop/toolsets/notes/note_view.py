@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from rolltop.core import pagination
@@ -14,7 +16,7 @@ from rolltop.core.pagination import BudgetTooSmall, Continuation, TextPage, add_
 from rolltop.core.settings import Settings
 from rolltop.core.text.lines import TextLines
 from rolltop.toolsets.notes import edits
-from rolltop.toolsets.notes.edits import SaveConflict
+from rolltop.toolsets.notes.edits import LineRanges, SaveConflict
 from rolltop.toolsets.notes.models import (
     BackendState,
     JsonObject,
@@ -25,8 +27,8 @@ from rolltop.toolsets.notes.models import (
 from rolltop.toolsets.notes.store import notebooks
 
 _GET: Final = "note_get"
-# Share of the limit that may say how lines moved, or show one side of a conflict.
-_SIDE_DIVISOR: Final = 8
+# Share of the limit that may say how lines moved, if not all of an answer fits.
+_MOVED_DIVISOR: Final = 8
 _CONTEXT_LINES: Final = 3
 # Tokens of each side that are answered however small the limit, if there is room.
 _MIN_SIDE_TOKENS: Final = 256
@@ -131,14 +133,17 @@ def save_response(saved: SaveResult, limit: int) -> JsonObject:
     def finish(part: JsonObject, changed: dict[str, object], cursor: str | None) -> JsonObject:
         return add_continuation(part, Continuation(_GET, {**arguments, **changed}, cursor))
 
-    # How lines moved may take a share of the limit.
-    moved = _moved_lines(saved, limit // _SIDE_DIVISOR)
-    whole = TextPage(page.text, lambda text: {**page.envelope(text), **moved}, page.resume_at)
-    try:
-        return pagination.truncate(whole, limit, finish)
-    except BudgetTooSmall:
-        shortest = finish(whole.envelope(""), page.resume_at(0), None)
-        return pagination.truncate_object(shortest, limit, is_committed=True)
+    def with_moved(share: int) -> TextPage:
+        moved = _moved_lines(saved, share)
+        return TextPage(page.text, lambda text: {**page.envelope(text), **moved}, page.resume_at)
+
+    if fitting := pagination.serialize_whole(with_moved(0), limit, finish):
+        return fitting[0]
+    for share in (limit // _MOVED_DIVISOR, 1):
+        with suppress(InvalidArgument):  # the fields around the text exceed the limit
+            return pagination.truncate_part(with_moved(share), limit, finish)
+    shortest = finish(with_moved(1).envelope(""), page.resume_at(0), None)
+    return pagination.truncate_object(shortest, limit, is_committed=True)
 
 
 def _moved_lines(saved: SaveResult, share: int) -> JsonObject:
@@ -156,9 +161,9 @@ def build_conflict(
 ) -> Conflict:
     """Put both sides into a conflict's details, within `limit` tokens (0: no limit).
 
-    `current_text` is the whole note if that fits, for a patch in an eighth of the limit; else so
-    much of the note, for a patch of the lines it conflicts with, and the call of the tool `reader`
-    that continues. `shape` renders an error.
+    `current_text` is the whole note if that fits, for a patch in an eighth of the limit; else the
+    conflicting lines, with those of other ranges in `current_further`, or the note's beginning
+    with the call of the tool `reader` that continues. `shape` renders an error.
     """
 
     def error(yours: Mapping[str, Any], current: JsonObject) -> Conflict:
@@ -168,65 +173,124 @@ def build_conflict(
 
     def room(yours: Mapping[str, Any], current: JsonObject) -> int:
         used = pagination.count_tokens(shape(error(yours, current))) + _TOKEN_SLACK
-        return max(1, limit - used)
+        return max(1, limit - used) if limit else 0
 
-    side = max(limit // _SIDE_DIVISOR, _MIN_SIDE_TOKENS)
-    whole = {"current_text": conflict.note.text}
-    is_short = pagination.fits_budget(whole["current_text"], limit and side)
-    if conflict.lines is None or is_short:
-        both = error(conflict.yours, whole)
-        if pagination.fits_budget(shape(both), limit):
-            return both
-    # A caller has what it sent, so the note comes first.
-    least = room(_your_side(conflict.yours, 1), _EMPTY_PART)
-    most = least - least // _SIDE_DIVISOR
-    lines = LineRange()
-    if conflict.lines is not None and not is_short:
-        lines, most = (
-            _with_context(conflict.lines, len(TextLines(conflict.note.text))),
-            min(most, side),
-        )
-    current = _fit_text(conflict.note, lines, most, reader)
+    text, share = conflict.note.content.text, limit // 8
+    side = max(share, _MIN_SIDE_TOKENS)
+    if conflict.lines is None or pagination.fits_budget(text, limit and side):
+        whole = error(conflict.yours, {"current_text": text})
+        if pagination.fits_budget(shape(whole), limit):
+            return whole
+    current: JsonObject = {}
+    for least in (_your_side(conflict.yours, share), _your_side(conflict.yours, 1)):
+        current = _current_side(conflict, room(least, _EMPTY_PART), share, reader)
+        if current.get("current_text") or not current.get("txt_partial"):
+            break
+    # A caller has what it sent, so its own side gets what is left.
     return error(_your_side(conflict.yours, min(room({}, current), side)), current)
 
 
 def _hint(conflict: SaveConflict, yours: Mapping[str, Any], current: JsonObject) -> str:
     """Say what to do, and which side is answered only in part."""
-    sides = {"the note": current.get("txt_partial"), "what you sent": yours != conflict.yours}
-    cut = " and of ".join(name for name, is_cut in sides.items() if is_cut)
-    if not cut:
-        return conflict.hint
-    return (
-        f"details holds only a part of {cut}: note_get reads the note. Bring both sides together, "
-        f"then save with local_version {conflict.note.local_version}."
-    )
+    onward = f"then save with local_version {conflict.note.local_version}."
+    is_cut = yours != conflict.yours
+    if not current.get("txt_partial"):
+        if not is_cut:
+            return conflict.hint
+        return f"details holds the note and a part of what you sent: bring both together, {onward}"
+    if not current.get("current_text"):
+        part = "There is no room for the note here: note_get reads it."
+    elif "current_further" in current:
+        part = (
+            "details.current_text and current_further are only parts of the note: note_get reads "
+            "the rest."
+        )
+    else:
+        part = "details.current_text is only a part of the note: note_get reads the rest."
+    of_yours = " So is what it repeats of yours." if is_cut else ""
+    return f"{part}{of_yours} Bring both sides together, {onward}"
 
 
 def _your_side(yours: Mapping[str, Any], room: int) -> JsonObject:
-    """Truncate the arguments of a save to `room` tokens, or as far as can be.
+    """Truncate the arguments of a save to `room` tokens (0: no limit).
 
     Of a patch the first operations are kept, the others counted.
     """
-    patch = yours.get("your_patch", ())
+    if pagination.fits_budget({**yours}, room):
+        return {**yours}
+    rest = {name: value for name, value in yours.items() if name != "your_patch"}
+    patch = yours.get("your_patch")
+    rest = _truncate_texts(rest, room // 2 if patch else room)
+    if not patch:
+        return rest
 
     def first(count: int) -> JsonObject:
         left_out = len(patch) - count
         counted = {"your_patch_left_out": left_out} if left_out else {}
-        return {**yours, **({"your_patch": patch[:count]} if patch else {}), **counted}
+        return {**rest, "your_patch": patch[:count], **counted}
 
-    if pagination.fits_budget({**yours}, room):
-        return {**yours}
-    if count := pagination.count_fitting(len(patch), room, first):
-        return first(count)
-    shortened = pagination.truncate_texts(first(1), room)
-    return shortened or pagination.truncate_object(first(0), 1, is_committed=True)
+    count = pagination.count_fitting(len(patch), room, first)
+    return first(count) if count else pagination.truncate_texts(first(1), room) or first(0)
 
 
-def _with_context(lines: tuple[int, int], total: int) -> LineRange:
-    """Return the lines with those around them."""
-    first = max(1, min(lines[0], total) - _CONTEXT_LINES)
-    last = max(first, min(total, lines[1] + _CONTEXT_LINES))
-    return LineRange(first, last - first + 1)
+def _truncate_texts(fields: JsonObject, room: int) -> JsonObject:
+    if (truncated := pagination.truncate_texts(fields, room)) is not None:
+        return truncated
+    shortest = pagination.truncate_object(fields, 1, is_committed=True)
+    return {name: value for name, value in shortest.items() if name != "truncated"}
+
+
+def _current_side(conflict: SaveConflict, room: int, share: int, reader: str) -> JsonObject:
+    """Render the note's text within `room` tokens (0: no limit)."""
+    note = conflict.note
+    if conflict.lines is None or pagination.fits_budget(note.content.text, min(room, share)):
+        return _fit_text(note, LineRange(), room, reader)
+    lines = TextLines(note.content.text)
+    ranges = _add_context(conflict.lines, len(lines))
+    if len(ranges) > 1:
+        hunks = partial(_render_hunks, note, lines, ranges, reader)
+        if count := pagination.count_fitting(len(ranges), room, hunks):
+            return hunks(count)
+    start = ranges[0][0]
+    return _fit_text(note, LineRange(start, ranges[-1][1] - start + 1), room, reader)
+
+
+def _add_context(ranges: LineRanges, total: int) -> list[tuple[int, int]]:
+    """Extend ranges by the lines around them and join those that nearly meet."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in ranges:
+        first = max(1, min(begin, total) - _CONTEXT_LINES)
+        last = max(first, min(total, end + _CONTEXT_LINES))
+        if joined and first <= joined[-1][1] + _CONTEXT_LINES:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _render_hunks(
+    note: Note, lines: TextLines, ranges: list[tuple[int, int]], reader: str, count: int
+) -> JsonObject:
+    """Render the first ranges of a note's lines, and the call that continues with the next."""
+
+    def hunk(first: int, last: int) -> JsonObject:
+        text = lines.between(first, last)
+        return {"range_line_start": first, "range_line_count": last - first + 1, "text": text}
+
+    first, *others = [hunk(*one) for one in ranges[:count]]
+    further = {"current_further": others} if others else {}
+    text = {"current_text": first.pop("text")}
+    part = {**text, "txt_partial": True, "txt_tot_ln": len(lines), **first, **further}
+    if count == len(ranges):
+        return part
+    start, end = ranges[count][0], ranges[-1][1]
+    arguments = {
+        "id": note.id,
+        "local_version": note.local_version,
+        "range_line_start": start,
+        "range_line_count": end - start + 1,
+    }
+    return {**part, "truncated": True, "next": {"tool": reader, "arguments": arguments}}
 
 
 def _fit_text(note: Note, lines: LineRange, room: int, reader: str) -> JsonObject:
