@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from os.path import isdir, join
 from pathlib import Path
@@ -13,6 +14,13 @@ from pathlib import Path
 from rolltop.workspace.git_index import TrackedPaths, tracked_paths
 from rolltop.workspace.gitignore import IgnoreRules, read_ignore_file
 from rolltop.workspace.safe_open import read_rule_file
+from rolltop.workspace.wildmatch import (
+    WILDCARDS,
+    MalformedPattern,
+    byte_view,
+    fold,
+    wildmatch_regex,
+)
 
 _SHA1_BYTES = 20
 _SHA256_BYTES = 32
@@ -30,9 +38,9 @@ class Repository:
         self.git_dir = git_dir
         common = common_directory(git_dir)
         files = [*global_config_files(), join(common, "config")]
-        settings = GitConfig(files)
+        settings = GitConfig(files, git_dir)
         if settings.get_bool("extensions.worktreeconfig"):
-            settings = GitConfig([*files, join(git_dir, "config.worktree")])
+            settings = GitConfig([*files, join(git_dir, "config.worktree")], git_dir)
         self.ignore_case = settings.get_bool("core.ignorecase")
         sha256 = settings.get("extensions.objectformat") == "sha256"
         self._id_bytes = _SHA256_BYTES if sha256 else _SHA1_BYTES
@@ -135,18 +143,22 @@ _MAX_CONFIG_BYTES = 4 * 1024 * 1024
 _MIN_CONFIG_BYTES = 8 * 1024
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*")
+_CONDITION = re.compile(r"includeif\.(gitdir|gitdir/i|onbranch):(.+)\.path", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 _FALSE = frozenset({"false", "no", "off", "0", ""})
 
 
 class GitConfig:
-    """Settings by lower-case dotted key; files given later win over earlier ones."""
+    """Settings by lower-case dotted key; files given later win over earlier ones.
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    Those that a condition includes count if it holds for the repository, if there is one.
+    """
+
+    def __init__(self, paths: Sequence[str], git_dir: str = "") -> None:
         self._values: dict[str, str | None] = {}
         left = [_MAX_CONFIG_BYTES]
         for path in paths:
-            self._values.update(_read_config(path, left, depth=0))
+            self._values.update(_read_config(path, git_dir, left, depth=0))
 
     def get(self, key: str) -> str | None:
         """Return the value as written, None if no file sets it."""
@@ -185,7 +197,9 @@ def expand_user(path: str, relative_to: str) -> str:
     return str(Path(relative_to, os.path.expanduser(path)))  # noqa: PTH111
 
 
-def _read_config(path: str, left: list[int], *, depth: int) -> Iterator[tuple[str, str | None]]:
+def _read_config(
+    path: str, git_dir: str, left: list[int], *, depth: int
+) -> Iterator[tuple[str, str | None]]:
     """Yield the settings of a file and of those it includes, while bytes are `left` to read."""
     content = read_rule_file(path, left[0]) if left[0] > 0 else None
     if content is None:
@@ -193,9 +207,47 @@ def _read_config(path: str, left: list[int], *, depth: int) -> Iterator[tuple[st
     left[0] -= max(len(content), _MIN_CONFIG_BYTES)
     for key, value in parse_config(content.decode("utf-8", "surrogateescape")):
         yield key, value
-        if value and depth < _MAX_INCLUDE_DEPTH and key == "include.path":
+        if value and depth < _MAX_INCLUDE_DEPTH and _is_included(key, path, git_dir):
             included = expand_user(value, str(Path(path).parent))
-            yield from _read_config(included, left, depth=depth + 1)
+            yield from _read_config(included, git_dir, left, depth=depth + 1)
+
+
+def _is_included(key: str, path: str, git_dir: str) -> bool:
+    """Whether a key of the file at `path` includes another one, as `includeIf` may."""
+    condition = _CONDITION.fullmatch(key)
+    if condition is None or not git_dir:
+        return key == "include.path"
+    kind, pattern = condition.groups()
+    ignore_case = kind == "gitdir/i"
+    if kind == "onbranch":
+        subject = _branch(git_dir)
+    else:
+        subject, pattern = os.path.realpath(git_dir), _absolute_pattern(pattern, path)
+    pattern += "**" if pattern.endswith("/") else ""
+    view = fold(byte_view(subject)) if ignore_case else byte_view(subject)
+    with suppress(MalformedPattern):
+        regex = wildmatch_regex(byte_view(pattern), ignore_case=ignore_case)
+        return re.fullmatch(regex, view, re.DOTALL) is not None
+    return False
+
+
+def _absolute_pattern(pattern: str, path: str) -> str:
+    """Return the pattern of a git directory in the configuration file at `path`."""
+    first, slash, rest = pattern.partition("/")
+    if first == ".":
+        folder = os.path.realpath(Path(path).parent)
+        return WILDCARDS.sub(r"\\\g<0>", folder) + slash + rest
+    if first.startswith("~"):
+        first = os.path.realpath(os.path.expanduser(first))  # noqa: PTH111
+    return f"{first}{slash}{rest}" if first[:1] in {"", "/"} else f"**/{pattern}"
+
+
+def _branch(git_dir: str) -> str:
+    """Return the branch that is checked out, "" for none."""
+    head = join(git_dir, "HEAD")
+    ref = _read_link(head) or _read_text(head).removeprefix("ref:").strip(_SPACES)
+    branch = ref.removeprefix("refs/heads/")
+    return branch if branch != ref else ""
 
 
 def parse_config(text: str) -> Iterator[tuple[str, str | None]]:
