@@ -79,7 +79,7 @@ def test_a_listing_has_directories_before_what_they_hold_down_to_a_depth(tmp_pat
         assert listed(2, closed) == []
 
 
-def test_links_and_special_files_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_links_are_left_out_and_special_files_counted(tmp_path: Path) -> None:
     root = tmp_path / "root"
     plant(root, "f", "sub/g")
     (root / "to-file").symlink_to("f")
@@ -93,7 +93,10 @@ def test_links_and_special_files_are_left_out_and_counted(tmp_path: Path) -> Non
         roots = Roots.open({"code": root}, base=tmp_path)
         found = [entry.relative for entry in roots.walk(roots.named[0], skipped=skipped)]
     assert found == ["f", "sub/g"]
-    assert skipped == SkippedEntries(special=6)
+    links = [str(root / name) for name in ("sub/up", "to-file", "to-folder", "to-itself")]
+    assert skipped == SkippedEntries(special=2, links=skipped.links)
+    assert sorted(skipped.links) == links
+    assert skipped.special_count == 3
 
 
 def test_unreadable_directories_are_counted_and_passed_over() -> None:

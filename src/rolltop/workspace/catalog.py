@@ -159,7 +159,9 @@ class Catalog:
         folder.present, folder.rule_state = present, rule_state
         folder.skipped = SkippedEntries()
         chosen: list[tuple[str, StatState]] = []
-        for entry, one, tracked_only in select_entries(found, folder.rules, folder.skipped):
+        for entry, one, tracked_only in select_entries(
+            found, f"{path.rstrip('/')}/", folder.rules, folder.skipped
+        ):
             if one is not None:
                 chosen.append((entry.name, one))
             else:

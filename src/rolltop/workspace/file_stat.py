@@ -9,7 +9,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, repeat
 from operator import attrgetter
 from pathlib import Path
@@ -46,8 +46,10 @@ _SLICE: Final = 32
 # Seconds after which other threads may run: as long as the interpreter lets one run.
 _MAX_HELD_SECONDS: Final = 0.005
 MOUNTS: Final = Path("/proc/self/mountinfo")
+# Of the mount point, among the fields that the kernel writes.
+MOUNT_POINT_FIELD: Final = 4
 # File systems of files that this machine's kernel answers for, and nobody else.
-_LOCAL_FILE_SYSTEMS: Final = frozenset(
+LOCAL_FILE_SYSTEMS: Final = frozenset(
     b"bcachefs btrfs devpts devtmpfs erofs exfat ext2 ext3 ext4 f2fs hugetlbfs iso9660 mqueue ntfs3"
     b" overlay ramfs squashfs tmpfs udf vfat xfs zfs".split()
 )
@@ -110,7 +112,7 @@ class StatBuffer:
         """Report whether reads of a device never wait for a network or another program."""
         if device not in self._covered:
             name = _find_file_system(device)
-            self._covered[device] = name is None or name in _LOCAL_FILE_SYSTEMS
+            self._covered[device] = name is None or name in LOCAL_FILE_SYSTEMS
         return self._covered[device]
 
     def read(self, opened: int, names: Sequence[bytes]) -> bytes | None:
@@ -173,8 +175,13 @@ def _find_file_system(device: int) -> bytes | None:
         mounts = MOUNTS.read_bytes()
     except OSError:
         return None
-    for line in mounts.split(b"\n"):
-        fields, _, after = line.partition(b" - ")
-        if fields.split(b" ")[2:3] == [number]:
-            return after.split(b" ", 1)[0]
-    return None
+    return next((name for fields, name in parse_mounts(mounts) if fields[2] == number), None)
+
+
+def parse_mounts(table: bytes) -> Iterator[tuple[list[bytes], bytes]]:
+    """Yield the fields before the dash of the kernel's mounts, and their file systems' names."""
+    for line in table.split(b"\n"):
+        before, between, after = line.partition(b" - ")
+        fields = before.split(b" ")
+        if between and len(fields) > MOUNT_POINT_FIELD:
+            yield fields, after.split(b" ", 1)[0]

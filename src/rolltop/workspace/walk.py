@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from rolltop.workspace.ignore_rules import (
     DirectoryStatus,
     root_rules,
 )
+from rolltop.workspace.symlinks import count_dangling
 
 _BY_NAME = attrgetter("name")
 _VANISHED_ERRNOS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -33,13 +34,28 @@ class SkippedEntries:
     vanished: int = 0
     """Files and directories that disappeared during the walk."""
     special: int = 0
-    """FIFOs, sockets, devices and symbolic links, wherever these lead."""
+    """FIFOs, sockets and devices."""
+    links: list[str] = field(default_factory=list[str])
+    """Absolute paths of symbolic links; dangling ones are counted on demand."""
+
+    @property
+    def special_count(self) -> int:
+        """FIFOs, sockets, devices, and links that lead nowhere now."""
+        return self.special + count_dangling(self.links)
 
     def add(self, other: SkippedEntries) -> None:
         """Add another walk's counts."""
         self.unreadable += other.unreadable
         self.vanished += other.vanished
         self.special += other.special
+        self.links += other.links
+
+    def count_special(self, entry: os.DirEntry[str], path: str) -> None:
+        """Count an entry that is neither file nor directory."""
+        if entry.is_symlink():
+            self.links.append(path)
+        else:
+            self.special += 1
 
     def count_error(self, error: OSError) -> None:
         """Count a file or directory that failed with this error.
@@ -197,16 +213,22 @@ class Walk:
             _PendingDirectory(prefix + entry.name, entry.name, rules, tracked_only)
             if state is None
             else FileStat(prefix + entry.name, *state)
-            for entry, state, tracked_only in select_entries(found, rules, self._skipped)
+            for entry, state, tracked_only in select_entries(
+                found, f"{self._root}/{prefix}", rules, self._skipped
+            )
         ]
 
 
 def select_entries(
-    found: Iterable[os.DirEntry[str]], rules: DirectoryRules, skipped: SkippedEntries
+    found: Iterable[os.DirEntry[str]],
+    prefix: str,
+    rules: DirectoryRules,
+    skipped: SkippedEntries,
 ) -> Iterator[tuple[os.DirEntry[str], StatState | None, bool]]:
     """Yield the files that the rules select, with their states, and the directories to enter.
 
     Of these the state is None, and the third value says whether only tracked files in them count.
+    `prefix` is that of the entries' absolute paths.
     """
     free = rules.include_everything
     for entry in found:
@@ -219,7 +241,7 @@ def select_entries(
                 if standing is not DirectoryStatus.EXCLUDED:
                     yield entry, None, standing is DirectoryStatus.TRACKED_ONLY
             elif rules.includes_file(entry.name):
-                skipped.special += 1
+                skipped.count_special(entry, prefix + entry.name)
         except OSError as error:
             skipped.count_error(error)
 

@@ -232,7 +232,7 @@ class _Search:
             skipped=SkipCounts(
                 binary=skipped["binary"],
                 unreadable=skipped["unreadable"] + walked.unreadable,
-                special=walked.special,
+                special=walked.special if hits else walked.special_count,
                 too_large=skipped["too_large"],
                 changed=skipped["changed"] + walked.vanished,
             ),

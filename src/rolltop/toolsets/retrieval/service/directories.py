@@ -112,7 +112,7 @@ def list_directory(
     left_out = {
         "binary": counts["binary"],
         "unreadable": counts["unreadable"] + skipped.unreadable,
-        "special": skipped.special,
+        "special": skipped.special_count,
     }
     meta = timer.meta(
         listed.repo, missing=listed.missing, skipped={name: n for name, n in left_out.items() if n}
