@@ -235,7 +235,7 @@ def test_a_workspace_that_is_not_the_users_stops_the_start(
 ) -> None:
     app = make_app(tmp_path, http=True, **settings)
     with pytest.raises(InvalidConfig, match=said):
-        app.check()
+        app.user.check()
     app.context.close()
 
 

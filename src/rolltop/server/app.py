@@ -71,16 +71,6 @@ class ServerApp:
     """Each is told of a background job that ran: its name, and ok or a code of an error."""
     _jobs: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
-    def check(self) -> None:
-        """Make sure of what the settings promise before anything is served.
-
-        Raises:
-            InvalidConfig: the user the settings name is not known.
-            StartupError: the store that was asked about the user is refused.
-
-        """
-        self.user.check()
-
     def start(self) -> None:
         """Open the store and load what calls need, in the background, and start the jobs."""
         work = partial(warm_up, self.context, self.on_unusable_store)

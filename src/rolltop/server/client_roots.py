@@ -7,20 +7,18 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from mcp import MCPError
-from mcp.server.context import ServerRequestContext
 from mcp_types import ListRootsRequest, ListRootsResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from rolltop.core import logging
 from rolltop.core.context import AppContext
+from rolltop.server.error_middleware import Context
 from rolltop.workspace import find_project
-
-Context = ServerRequestContext[Any, Any]
 
 _TIMEOUT: Final = 1.0
 """Seconds that the first call which reads files waits for the client's answer."""

@@ -23,7 +23,8 @@ from rolltop.core.pagination import replace_surrogates
 
 P = TypeVar("P")
 R = TypeVar("R")
-Route = tuple[str, type[Any], "Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]"]
+Context = ServerRequestContext[Any, Any]
+Route = tuple[str, type[Any], "Callable[[Context, Any], Awaitable[Any]]"]
 """A method of the protocol, the type of its parameters, and what handles it."""
 PARAMS_KEY: Final = "rolltop.params"
 """The key under which a request's ASGI scope holds the params that its body could not."""
@@ -43,11 +44,11 @@ _LOGGABLE_ID: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 def map_errors(
-    handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]],
-) -> Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]:
+    handler: Callable[[Context, P], Awaitable[R]],
+) -> Callable[[Context, P], Awaitable[R]]:
     """Return the handler with every failure turned into a protocol error of ours."""
 
-    async def run(context: ServerRequestContext[Any, Any], params: P) -> R:
+    async def run(context: Context, params: P) -> R:
         try:
             return await handler(context, params)
         except MCPError:
@@ -60,15 +61,13 @@ def map_errors(
     return run
 
 
-async def restore_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def restore_params(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Call the next handler with the params that the SDK could not read from the request."""
     whole = ctx.request.scope.get(PARAMS_KEY) if ctx.request is not None else None
     return await call_next(ctx if whole is None else replace(ctx, params=whole))
 
 
-async def name_invalid_params(
-    ctx: ServerRequestContext[Any, Any], call_next: CallNext
-) -> HandlerResult:
+async def name_invalid_params(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Call the next handler; refuse parameters of the wrong shape by name."""
     try:
         return await call_next(ctx)
@@ -79,9 +78,7 @@ async def name_invalid_params(
         raise MCPError(INVALID_PARAMS, f"Invalid params for {ctx.method}: {fault}") from None
 
 
-async def replace_lone_surrogates(
-    ctx: ServerRequestContext[Any, Any], call_next: CallNext
-) -> HandlerResult:
+async def replace_lone_surrogates(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Call the next handler; replace lone surrogates, which HTTP can't carry."""
     try:
         result = await call_next(ctx)
@@ -93,11 +90,11 @@ async def replace_lone_surrogates(
 
 
 def refuse_when_stopping(
-    app: AppContext, handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]
-) -> Callable[[ServerRequestContext[Any, Any], P], Awaitable[R]]:
+    app: AppContext, handler: Callable[[Context, P], Awaitable[R]]
+) -> Callable[[Context, P], Awaitable[R]]:
     """Return the handler for as long as the server is not stopping: then it is unavailable."""
 
-    async def run(context: ServerRequestContext[Any, Any], params: P) -> R:
+    async def run(context: Context, params: P) -> R:
         if app.is_stopping:
             raise ShuttingDown
         return await handler(context, params)
@@ -105,7 +102,7 @@ def refuse_when_stopping(
     return run
 
 
-def request_id(context: ServerRequestContext[Any, Any]) -> str:
+def request_id(context: Context) -> str:
     """Return the request's id for the log."""
     return loggable_id(context.request_id)
 

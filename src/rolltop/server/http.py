@@ -86,7 +86,7 @@ def serve(
     probe_networks(settings)
     sys.setswitchinterval(_SWITCH_INTERVAL)
     _limit_arenas()
-    app.check()
+    app.user.check()
     if opened is None:
         authentication.check()
     sent = None
@@ -102,7 +102,7 @@ def serve(
         listening.append(bind_unix_socket(settings["http.socket"]))
     if ready is not None:
         ready()
-        app.check()  # it may have changed whose the settings are
+        app.user.check()  # it may have changed whose the settings are
     login = PageLogin(app.context, app.user, authentication, trusts_links=opened is not None)
     parent = None if inherited is None else inherited.parent
     code = asyncio.run(_serve(app, authentication, login, listening, opened, parent))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.db import SYSTEM
 from rolltop.core.errors import NotFound, Unavailable, UserDeleted
@@ -13,8 +14,6 @@ from rolltop.core.lazy_imports import lazy
 from rolltop.core.principal import IMPERSONATE, READ, WRITE, Principal
 
 if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
     from rolltop.core import accounts
     from rolltop.core.context import AppContext
     from rolltop.core.workspaces import Membership
@@ -27,14 +26,8 @@ _LOOKUP_TIMEOUT: Final = 0.2
 """Seconds that a call which needs no user waits for its name."""
 
 
-class PrincipalResolver(Protocol):
-    """Tells whose a request is; where that is not `needed`, it may be nobody known."""
-
-    async def __call__(
-        self, context: ServerRequestContext[Any, Any], *, needed: bool = True
-    ) -> Principal:
-        """Return the principal of the request's caller."""
-        ...
+PrincipalResolver = Callable[..., Awaitable[Principal]]
+"""Tells of a request's context whose it is; where it is not `needed`, it may be nobody known."""
 
 
 class LocalUser:

@@ -194,11 +194,8 @@ def claim_standard_streams() -> tuple[int, int]:
 
 def _duplicate_descriptor(descriptor: int) -> int:
     """Return a copy that children don't inherit, above the three standard ones."""
-    copies = [os.dup(descriptor)]
-    while (
-        copies[-1] < _FIRST_FREE_DESCRIPTOR
-    ):  # a standard stream was closed when the process started
-        copies.append(os.dup(descriptor))
-    for copy in copies[:-1]:
-        os.close(copy)
-    return copies[-1]
+    if sys.platform == "win32":
+        return os.dup(descriptor)
+    import fcntl  # noqa: PLC0415  # Windows has none
+
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE_DESCRIPTOR)

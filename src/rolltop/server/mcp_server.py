@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from mcp import MCPError
 from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp_types import (
     INVALID_PARAMS,
@@ -45,6 +44,7 @@ from rolltop.core.tool_schema import published_output_schema
 from rolltop.server import hosts, views
 from rolltop.server.client_roots import ClientRoots
 from rolltop.server.error_middleware import (
+    Context,
     Route,
     loggable_id,
     map_errors,
@@ -62,8 +62,6 @@ from rolltop.server.prompts import PromptHandlers
 from rolltop.server.resources import ResourceHandlers
 from rolltop.server.skills import EXTENSION, SkillHandlers
 from rolltop.server.subscriptions import LISTEN, Subscriptions
-
-Context = ServerRequestContext[Any, Any]
 
 _LIST_TTL_MS: Final = 300_000
 PRINCIPAL_KEY: Final = "rolltop.caller"
@@ -196,10 +194,9 @@ class _ToolHandlers:
             scope = await self._identify(context, needed=offer.toolset.needs_store)
             if offer.toolset.reads_roots:
                 await self._client_roots.resolve(context)
-        except RolltopError as failure:
-            return self._refuse_call(context, offer, failure, started)
         except Exception as failure:  # noqa: BLE001  # as in every tool: logged, and a reference
-            failure = internal_error(failure, identifier)
+            if not isinstance(failure, RolltopError):
+                failure = internal_error(failure, identifier)
             return self._refuse_call(context, offer, failure, started)
         return await dispatch(
             self._app,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mcp import MCPError
-from mcp.server.context import ServerRequestContext
 from mcp_types import (
     INVALID_PARAMS,
     GetPromptRequestParams,
@@ -22,9 +20,7 @@ from mcp_types import PromptArgument as ListedArgument
 from rolltop.core.arguments import MAX_QUERY_CHARACTERS, require_storable
 from rolltop.core.context import AppContext
 from rolltop.core.tools import Prompt
-from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
-
-Context = ServerRequestContext[Any, Any]
+from rolltop.server.error_middleware import Context, Route, refuse_cursor, unknown_name_message
 
 
 class PromptHandlers:

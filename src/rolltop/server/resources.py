@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
 
 from mcp import MCPError
@@ -35,6 +35,7 @@ from rolltop.core.errors import InvalidArgument, NotFound, RolltopError
 from rolltop.core.tools import ResourceContents
 from rolltop.server import hosts, skills, views
 from rolltop.server.error_middleware import (
+    Context,
     Route,
     refuse_cursor,
     request_id,
@@ -44,16 +45,12 @@ from rolltop.server.error_middleware import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator, Sequence
 
-    from mcp.server.context import ServerRequestContext
-
     from rolltop.core.context import AppContext
     from rolltop.core.principal import Principal
     from rolltop.core.tools import ResourceTemplate
     from rolltop.server.client_roots import ClientRoots
     from rolltop.server.identity import PrincipalResolver
     from rolltop.server.skills import SkillHandlers
-
-    Context = ServerRequestContext[Any, Any]
 
 T = TypeVar("T")
 _MAX_COMPLETIONS: Final = 100
@@ -117,19 +114,12 @@ class ResourceHandlers:
         self._desk = app
         self._identify = identify
         self._client_roots = client_roots
-        self.templates: list[tuple[ResourceTemplate, UriTemplate]] = []
-        self._without_store = set[str]()
-        """The kinds that are read without the store."""
-        self._in_roots = set[str]()
-        """The kinds that are read in the roots."""
-        for toolset in app.registry.toolsets:
-            for reference in toolset.resource_templates:
-                self.templates.append((reference, UriTemplate(reference.template)))
-                if not toolset.needs_store:
-                    self._without_store.add(reference.kind)
-                if toolset.reads_roots:
-                    self._in_roots.add(reference.kind)
-        tools = (tool for toolset in app.registry.toolsets for tool in toolset.tools)
+        toolsets = app.registry.toolsets
+        self._toolsets = {one.kind: each for each in toolsets for one in each.resource_templates}
+        self.templates = [
+            (one, UriTemplate(one.template)) for each in toolsets for one in each.resource_templates
+        ]
+        tools = (tool for toolset in toolsets for tool in toolset.tools)
         self.views = [tool.view for tool in tools if tool.view] if self.templates else []
         """The views of the tools' answers."""
 
@@ -225,13 +215,13 @@ class ResourceHandlers:
         )
 
     async def _caller(self, context: Context, reference: ResourceTemplate) -> Principal:
-        needed = reference.kind not in self._without_store
+        needed = self._toolsets[reference.kind].needs_store
         return await self._identify(context, needed=needed)
 
     async def _call(
         self, context: Context, reference: ResourceTemplate, scope: Principal
     ) -> CallContext:
-        if reference.kind in self._in_roots:
+        if self._toolsets[reference.kind].reads_roots:
             await self._client_roots.resolve(context)
         limit = hosts.max_result_tokens(self._desk, context)
         return CallContext(self._desk, scope, _logged_name(reference), limit, max_budget=limit)

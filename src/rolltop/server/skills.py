@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from mcp import MCPError
-from mcp.server.context import ServerRequestContext
 from mcp_types import (
     INVALID_PARAMS,
     CacheableResult,
@@ -22,9 +21,7 @@ from mcp_types import (
 )
 
 from rolltop.core import skill
-from rolltop.server.error_middleware import Route, refuse_cursor, unknown_name_message
-
-Context = ServerRequestContext[Any, Any]
+from rolltop.server.error_middleware import Context, Route, refuse_cursor, unknown_name_message
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
 _MEDIA_TYPE: Final = "text/markdown"

@@ -52,7 +52,7 @@ def serve(app: ServerApp) -> int:
         StartupError: the store is refused, or there is no stdin or stdout.
 
     """
-    app.check()
+    app.user.check()
     try:
         incoming, outgoing = claim_standard_streams()
     except OSError as failure:

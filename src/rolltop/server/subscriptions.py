@@ -10,7 +10,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from mcp import MCPError
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
@@ -31,7 +31,6 @@ from rolltop.core.principal import Principal
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 
 if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
 
     from rolltop.core import accounts
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.journal import history
     from rolltop.core.journal.history import Entry
-    from rolltop.server.error_middleware import Route
+    from rolltop.server.error_middleware import Context, Route
     from rolltop.server.identity import PrincipalResolver
     from rolltop.toolsets.scratch.service.scratch_service import ScratchService
 else:
@@ -152,7 +151,7 @@ class Subscriptions:
         app.change_listeners.append(self._publish_change)
 
     async def listen(
-        self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
+        self, context: Context, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves or the server stops."""
         scope = await self._identify(context)
@@ -190,9 +189,7 @@ class Subscriptions:
             ("resources/unsubscribe", UnsubscribeRequestParams, self.unwatch),
         ]
 
-    async def watch(
-        self, context: ServerRequestContext[Any, Any], params: SubscribeRequestParams
-    ) -> EmptyResult:
+    async def watch(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
         """Remember a resource that the one client of a legacy connection wants to hear of."""
         if len(self._watched) >= _MAX_WATCHED:
             raise MCPError(INTERNAL_ERROR, "Too many subscriptions")
@@ -200,9 +197,7 @@ class Subscriptions:
         self._watched[params.uri] = context.session
         return EmptyResult()
 
-    async def unwatch(
-        self, _context: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
-    ) -> EmptyResult:
+    async def unwatch(self, _context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
         """Forget a resource; one that was never watched is no error."""
         self._watched.pop(params.uri, None)
         return EmptyResult()
