@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.addresses import (
     RECORD_KINDS,
@@ -23,10 +23,8 @@ from rolltop.core.journal.snapshot import Moment
 from rolltop.core.pagination import count_fitting
 from rolltop.toolsets.desk import store
 from rolltop.toolsets.desk.models import Link
-from rolltop.toolsets.desk.opened import choose_one, first_line
+from rolltop.toolsets.desk.opened import choose_one, find_service, first_line, read_titles
 from rolltop.toolsets.desk.versions import read_thing_at
-from rolltop.toolsets.notes import TOOLSET as NOTES
-from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 if TYPE_CHECKING:
@@ -132,8 +130,8 @@ def describe_links(tx: Tx, app: AppContext, end: End) -> tuple[list[JsonObject],
         else (_SEEN_FROM_TARGET[link.relation], link.source)
         for link in reversed(kept)
     ]
-    if app.has_toolset(TASKS.name):
-        tasks: TaskService = app.load_service(TASKS.service)
+    tasks: TaskService | None = find_service(app, TASKS)
+    if tasks is not None:
         linking = tasks.find_linking(tx, end.thing)
         found += [("relates", full_address("task", task_id)) for task_id in linking]
     titles = _read_titles(tx, app, [uri for _relation, uri in found])
@@ -161,18 +159,10 @@ def fit_links(described: Sequence[JsonObject], others: int, budget: int) -> Json
 
 
 def _read_titles(tx: Tx, app: AppContext, uris: Iterable[str]) -> dict[str, str]:
-    ids, found = defaultdict[str, dict[str, list[str]]](lambda: defaultdict(list)), dict[str, str]()
-    for uri in uris:
-        if not WEB_ADDRESS.fullmatch(uri):
-            address = parse_address(uri)
-            ids[address.kind][address.id].append(uri)
-    for kind, toolset in (("task", TASKS), ("pad", SCRATCH), ("note", NOTES)):
-        if ids[kind] and app.has_toolset(toolset.name):
-            service: Any = app.load_service(toolset.service)
-            titles = cast("dict[str, str | None]", service.find_titles(tx, list(ids[kind]), ""))
-            for record_id, title in titles.items():
-                found |= dict.fromkeys(ids[kind][record_id], first_line(title or "")[:_MAX_TITLE])
-    return found
+    addresses = {uri: parse_address(uri) for uri in uris if not WEB_ADDRESS.fullmatch(uri)}
+    things = {uri: (address.kind, address.id) for uri, address in addresses.items()}
+    titles = read_titles(tx, app, things.values())
+    return {uri: first_line(titles.get(one) or "")[:_MAX_TITLE] for uri, one in things.items()}
 
 
 def find_superseders(

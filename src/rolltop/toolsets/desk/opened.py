@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -10,13 +11,17 @@ from typing import Any, Final
 from rolltop.core import pagination
 from rolltop.core.addresses import Address
 from rolltop.core.arguments import value_preview
-from rolltop.core.context import CallContext
+from rolltop.core.context import AppContext, CallContext
+from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import Continuation, Page, TextPage, add_continuation
 from rolltop.core.text.lines import TextLines
 from rolltop.core.tools import Toolset
 from rolltop.documents.outline import detect_file_type, parse_outline
 from rolltop.toolsets.desk.models import JsonObject
+from rolltop.toolsets.notes import TOOLSET as NOTES
+from rolltop.toolsets.scratch import TOOLSET as SCRATCH
+from rolltop.toolsets.tasks import TOOLSET as TASKS
 
 Lines = tuple[int, int] | None
 ResumeAt = Callable[[int, int, int], dict[str, object]]
@@ -26,6 +31,7 @@ MAX_OUTLINED_BYTES: Final = 1 << 18
 MAX_TITLE_LENGTH: Final = 200
 _MAX_HEADINGS: Final = 6
 _MAX_CANDIDATES: Final = 5  # addresses that an error names
+_TITLED: Final = (("task", TASKS), ("pad", SCRATCH), ("note", NOTES))
 _EXTENSIONS: Final = {"markdown": "md", "python": "py"}
 
 
@@ -171,6 +177,29 @@ def choose_one(name: str, given: str, found: Collection[str]) -> str:
 def use_tool(toolset: Toolset, name: str) -> Callable[..., Any]:
     """Return the function of a toolset's tool."""
     return next(tool.function for tool in toolset.tools if tool.name == name)
+
+
+def find_service(app: AppContext, toolset: Toolset) -> Any | None:  # noqa: ANN401  # the caller names the class
+    """Return a toolset's service, if this server has the toolset."""
+    return app.load_service(toolset.service) if app.has_toolset(toolset.name) else None
+
+
+def read_titles(
+    tx: Tx, app: AppContext, things: Iterable[tuple[str, str]], project: str = ""
+) -> dict[tuple[str, str], str | None]:
+    """Map tasks, pads and notes, by kind and id, to their titles; None if another project's.
+
+    No project stands for all.
+    """
+    ids = defaultdict[str, list[str]](list)
+    for kind, ref in dict.fromkeys(things):
+        ids[kind].append(ref)
+    titles = dict[tuple[str, str], str | None]()
+    for kind, toolset in _TITLED:
+        if ids[kind] and (service := find_service(app, toolset)) is not None:
+            found = service.find_titles(tx, ids[kind], project)
+            titles |= {(kind, ref): title for ref, title in found.items()}
+    return titles
 
 
 def _truncate_title(title: str) -> str:

@@ -5,11 +5,10 @@ A client's last call is its newest entry of the journal: to keep more, reading w
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, takewhile, zip_longest
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from rolltop.core.addresses import RECORD_KINDS, file_address, record_address
 from rolltop.core.arguments import value_preview
@@ -18,7 +17,7 @@ from rolltop.core.journal import history
 from rolltop.core.journal.history import EntryFilter
 from rolltop.core.pagination import MIN_BUDGET, count_fitting, count_tokens, fits_budget
 from rolltop.core.principal import ALL_PROJECTS, is_project_name
-from rolltop.toolsets.desk.opened import first_line, format_minute
+from rolltop.toolsets.desk.opened import find_service, first_line, format_minute, read_titles
 from rolltop.toolsets.notes import TOOLSET as NOTES
 from rolltop.toolsets.scratch import TOOLSET as SCRATCH
 from rolltop.toolsets.tasks import TOOLSET as TASKS
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from rolltop.core.db import Tx
     from rolltop.core.journal.history import Entry
     from rolltop.core.principal import Principal
-    from rolltop.core.tools import Toolset
     from rolltop.toolsets.desk.models import JsonObject, ResumeAnswer
     from rolltop.toolsets.notes.service import NoteService
     from rolltop.toolsets.retrieval.service.touched import TouchedFiles
@@ -109,11 +107,6 @@ class _Reader:
         self.unread: dict[str, int] = {}
         self._by_thing: dict[Thing, JsonObject] = {}
 
-    def _service(self, toolset: Toolset) -> Any | None:  # noqa: ANN401  # the caller names the class
-        """Return a toolset's service, if this server has the toolset."""
-        has_it = self._app.has_toolset(toolset.name)
-        return self._app.load_service(toolset.service) if has_it else None
-
     def _add(self, name: str, thing: Thing, title: str, **fields: object) -> None:
         """Add an item to a list; what is false or empty of it is left out."""
         kind, ref = thing
@@ -123,7 +116,7 @@ class _Reader:
         self._by_thing[thing] = shown
 
     def read_tasks(self) -> None:
-        service: TaskService | None = self._service(TASKS)
+        service: TaskService | None = find_service(self._app, TASKS)
         if service is None:
             return
         found = service.list_open(
@@ -163,8 +156,8 @@ class _Reader:
                 self._add("broken", thing, title, problem=problem)
 
     def read_broken(self) -> None:
-        notes: NoteService | None = self._service(NOTES)
-        scratch: ScratchService | None = self._service(SCRATCH)
+        notes: NoteService | None = find_service(self._app, NOTES)
+        scratch: ScratchService | None = find_service(self._app, SCRATCH)
         if notes is not None:
             for note_id, title in notes.list_conflicts(self._tx, MAX_OPEN):
                 self._add("broken", ("note", note_id), first_line(title), problem="sync conflict")
@@ -189,7 +182,9 @@ class _Reader:
             for thing, head in self._newest(heads, pads).items()
             if head.kind != "task" and thing not in by_others and thing not in self._by_thing
         }
-        titles = self._titles({*by_others, *recent} - self._by_thing.keys())
+        titles = read_titles(
+            self._tx, self._app, {*by_others, *recent} - self._by_thing.keys(), self._project
+        )
         elsewhere = {thing for thing, title in titles.items() if title is None}
         by_others, recent = (
             {thing: head for thing, head in some.items() if thing not in elsewhere}
@@ -260,7 +255,7 @@ class _Reader:
         self._add(name, thing, title, summary=summary, by=by, at=format_minute(entry.at))
 
     def _pads_of(self, cell_ids: Sequence[str]) -> dict[str, str]:
-        scratch: ScratchService | None = self._service(SCRATCH)
+        scratch: ScratchService | None = find_service(self._app, SCRATCH)
         wanted = list(dict.fromkeys(cell_ids))
         return scratch.find_pads_of(self._tx, wanted) if scratch is not None else {}
 
@@ -271,19 +266,6 @@ class _Reader:
         wanted = EntryFilter(sequences=sequences)
         found = history.read_entries(self._tx, wanted, limit=len(sequences))
         return {entry.sequence: entry for entry in found}
-
-    def _titles(self, things: Iterable[Thing]) -> dict[Thing, str | None]:
-        """Return the titles of what is still there; None for what is another project's."""
-        ids = defaultdict[str, list[str]](list)
-        for kind, ref in things:
-            ids[kind].append(ref)
-        titles = dict[Thing, str | None]()
-        for kind, toolset in (("task", TASKS), ("pad", SCRATCH), ("note", NOTES)):
-            service = self._service(toolset)
-            if ids[kind] and service is not None:
-                found = service.find_titles(self._tx, ids[kind], self._project)
-                titles |= {(kind, ref): title for ref, title in found.items()}
-        return titles
 
 
 def _is_own(entry: Entry, caller: Principal) -> bool:
