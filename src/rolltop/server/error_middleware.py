@@ -44,11 +44,16 @@ _LOGGABLE_ID: Final = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 def map_errors(
-    handler: Callable[[Context, P], Awaitable[R]],
+    handler: Callable[[Context, P], Awaitable[R]], app: AppContext | None = None
 ) -> Callable[[Context, P], Awaitable[R]]:
-    """Return the handler with every failure turned into a protocol error of ours."""
+    """Return the handler with every failure turned into a protocol error of ours.
+
+    With `app` it is unavailable once the server is stopping.
+    """
 
     async def run(context: Context, params: P) -> R:
+        if app is not None and app.is_stopping:
+            raise to_mcp_error(ShuttingDown())
         try:
             return await handler(context, params)
         except MCPError:
@@ -87,19 +92,6 @@ async def replace_lone_surrogates(ctx: Context, call_next: CallNext) -> HandlerR
         raise MCPError(failure.code, message, data) from failure
     # What a tool answers was made so that it can be sent.
     return result if ctx.method == "tools/call" else replace_surrogates(result)
-
-
-def refuse_when_stopping(
-    app: AppContext, handler: Callable[[Context, P], Awaitable[R]]
-) -> Callable[[Context, P], Awaitable[R]]:
-    """Return the handler for as long as the server is not stopping: then it is unavailable."""
-
-    async def run(context: Context, params: P) -> R:
-        if app.is_stopping:
-            raise ShuttingDown
-        return await handler(context, params)
-
-    return run
 
 
 def request_id(context: Context) -> str:

@@ -50,7 +50,6 @@ from rolltop.server.error_middleware import (
     map_errors,
     name_invalid_params,
     refuse_cursor,
-    refuse_when_stopping,
     replace_lone_surrogates,
     request_id,
     restore_params,
@@ -110,9 +109,7 @@ def build_server(
         *(subscriptions.legacy_routes() if resources.templates and not http else []),
     ]
     for method, params_type, handler in routes:
-        server.add_request_handler(
-            method, params_type, map_errors(refuse_when_stopping(app, handler))
-        )
+        server.add_request_handler(method, params_type, map_errors(handler, app))
     # A tool says in its own shape that the server is stopping.
     server.add_request_handler("tools/call", CallToolRequestParams, map_errors(tools.call))
     return server

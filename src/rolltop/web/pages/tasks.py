@@ -122,6 +122,8 @@ async def _render_task(
     fields: Mapping[str, str],
     failure: PageFailure | None = None,
 ) -> Response:
+    criteria: list[str] = task.get("acceptance", [])
+    evidence: list[JsonObject] = task.get("evidence", [])
     background = await read_background(visit, f"rolltop://task/{task['task_id']}")
     now = _fields_of(task)
     service: TaskService = visit.app.load_service(TOOLSET.service)
@@ -135,17 +137,11 @@ async def _render_task(
         now=now,
         titles=titles,
         members=members,
-        proofs=_pair_evidence(task.get("acceptance", []), task.get("evidence", [])),
+        proofs=list(zip_longest(criteria, evidence)),
         failure=failure,
         is_stale=failure is not None and visit.form.get("version") != str(task["version"]),
         **background,
     )
-
-
-def _pair_evidence(
-    criteria: list[str], evidence: list[JsonObject]
-) -> list[tuple[str | None, JsonObject | None]]:
-    return list(zip_longest(criteria, evidence))
 
 
 def _read_names(
