@@ -42,6 +42,25 @@ _CHALLENGE: Final = {"www-authenticate": "Bearer"}
 _NO_ERRORS: Final = ("ok", "cancelled")
 _PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via")
 
+_COUNTERS: Final = {
+    "calls": (
+        "Calls that ended, by tool and by outcome: ok, cancelled or the code of an error.",
+        ("tool", "outcome"),
+    ),
+    "errors": ("Calls that ended in an error, by tool and code.", ("tool", "code")),
+    "http_responses": (
+        "Responses by status: 401 is a missing or wrong token, 429 a limit, 503 a full server.",
+        ("status",),
+    ),
+    "jobs": (
+        "Runs of background jobs, by outcome: ok, fault or a code of an error.",
+        ("job", "outcome"),
+    ),
+    "evictions": ("Pads that made room for others, by scratch.eviction_policy.", ("policy",)),
+    "sync_errors": ("Syncs of notes that the server began and that failed, by code.", ("code",)),
+}
+"""What is counted: what it is and by which labels."""
+
 
 class Metrics:
     """The counters of one server, from its start on."""
@@ -50,15 +69,10 @@ class Metrics:
         self._token: str = app.context.settings["http.metrics_token"].strip()
         self._wrong_tokens = WrongTokens(app.context.settings["http.wrong_token_limit"])
         self._registry = CollectorRegistry()
-        self._calls = self._counter(
-            "calls",
-            "Calls that ended, by tool and by outcome: ok, cancelled or the code of an error.",
-            "tool",
-            "outcome",
-        )
-        self._errors = self._counter(
-            "errors", "Calls that ended in an error, by tool and code.", "tool", "code"
-        )
+        self._counters = {
+            name: Counter(f"rolltop_{name}", what, labels, registry=self._registry)
+            for name, (what, labels) in _COUNTERS.items()
+        }
         self._seconds = Histogram(
             "rolltop_call_seconds",
             "How long calls took.",
@@ -66,40 +80,20 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self._responses = self._counter(
-            "http_responses",
-            "Responses by status: 401 is a missing or wrong token, 429 a limit, 503 a full server.",
-            "status",
-        )
-        self._jobs = self._counter(
-            "jobs",
-            "Runs of background jobs, by outcome: ok, fault or a code of an error.",
-            "job",
-            "outcome",
-        )
-        self._counted = {
-            "evictions": self._counter(
-                "evictions", "Pads that made room for others, by scratch.eviction_policy.", "policy"
-            ),
-            "sync_errors": self._counter(
-                "sync_errors",
-                "Syncs of notes that the server began and that failed, by code.",
-                "code",
-            ),
-        }
         self._context = context = app.context
         subscriptions, start = app.subscriptions, time.monotonic()
-        self._add_gauge(
-            "uptime_seconds", "Seconds since the start.", lambda: time.monotonic() - start
-        )
-        self._add_gauge("process_id", "Which process this is of.", os.getpid)
-        self._add_gauge("calls_in_flight", "Calls that run now.", lambda: context.running_calls)
-        self._add_gauge(
-            "database_transactions",
-            "Transactions that run or wait for a connection now.",
-            lambda: context.database.backlog,
-        )
-        self._add_gauge("streams", "Streams of changes that are open.", lambda: subscriptions.count)
+        gauges: dict[str, tuple[str, Callable[[], float]]] = {
+            "uptime_seconds": ("Seconds since the start.", lambda: time.monotonic() - start),
+            "process_id": ("Which process this is of.", os.getpid),
+            "calls_in_flight": ("Calls that run now.", lambda: context.running_calls),
+            "database_transactions": (
+                "Transactions that run or wait for a connection now.",
+                lambda: context.database.backlog,
+            ),
+            "streams": ("Streams of changes that are open.", lambda: subscriptions.count),
+        }
+        for name, (what, value) in gauges.items():
+            Gauge(f"rolltop_{name}", what, registry=self._registry).set_function(value)
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         context.call_observers.append(self._observe_call)
@@ -146,7 +140,7 @@ class Metrics:
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             async def count(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    self._responses.labels(str(message["status"])).inc()
+                    self._counters["http_responses"].labels(str(message["status"])).inc()
                 await send(message)
 
             await app(scope, receive, count)
@@ -172,21 +166,14 @@ class Metrics:
                         found |= await context.run_in_thread(measure, context)
         return found
 
-    def _counter(self, name: str, what: str, *labels: str) -> Counter:
-        return Counter(f"rolltop_{name}", what, labels, registry=self._registry)
-
-    def _add_gauge(self, name: str, what: str, value: Callable[[], float]) -> None:
-        gauge = Gauge(f"rolltop_{name}", what, registry=self._registry)
-        gauge.set_function(value)
-
     def _observe_call(self, tool: str, outcome: str, seconds: float) -> None:
-        self._calls.labels(tool, outcome).inc()
+        self._counters["calls"].labels(tool, outcome).inc()
         if outcome not in _NO_ERRORS:
-            self._errors.labels(tool, outcome).inc()
+            self._counters["errors"].labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
     def _observe_count(self, what: str, label: str, number: int) -> None:
-        self._counted[what].labels(label).inc(number)
+        self._counters[what].labels(label).inc(number)
 
     def _observe_job(self, job: str, outcome: str) -> None:
-        self._jobs.labels(job, outcome).inc()
+        self._counters["jobs"].labels(job, outcome).inc()
