@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipfile
 import zlib
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -103,40 +104,32 @@ def title_stem(text: str) -> str:
 
 
 def _import(app: AppContext, principal: Principal, path: Path) -> int:
-    counts, refused = portable_notes.ImportCounts(), 0
-    batch: list[PortableNote] = []
-    with ProgressBar(sys.stderr) as bar:
+    counts, left_out = portable_notes.ImportCounts(), 0
+
+    def take() -> Iterator[PortableNote]:
+        nonlocal left_out
         for note in portable_notes.refuse_repeated_ids(_read(path)):
             if isinstance(note, portable_notes.UnreadableNoteFile):
-                refused += 1
+                left_out += 1
                 options.print_line(f"Left out: {render.printable(note.message)}.")
-                continue
-            batch.append(note)
-            if len(batch) == portable_notes.BATCH_SIZE:
-                counts = _import_batch(app, principal, batch, counts)
-                batch = []
-                bar.report(counts.added, None, f"{counts.added} notes")
-        counts = _import_batch(app, principal, batch, counts)
+            else:
+                yield note
+
+    with ProgressBar(sys.stderr) as bar:
+        taken = take()
+        while batch := list(islice(taken, portable_notes.BATCH_SIZE)):
+            given = app.settings, batch, counts
+            counts = app.database.write_sync(principal, portable_notes.import_notes, *given)
+            bar.report(counts.added, None, f"{counts.added} notes")
     options.print_line(
         f"Added {counts.added} notes, changed {counts.changed}; {counts.unchanged} were here as "
-        f"they are, {counts.older} are newer here, {refused} were left out."
+        f"they are, {counts.older} are newer here, {left_out} were left out."
     )
     if counts.kept:
         options.print_line(
             f"Left as they are here: {counts.kept} of the account's that differ in the files."
         )
-    return 1 if refused else 0
-
-
-def _import_batch(
-    app: AppContext,
-    principal: Principal,
-    batch: list[PortableNote],
-    counts: portable_notes.ImportCounts,
-) -> portable_notes.ImportCounts:
-    return app.database.write_sync(
-        principal, portable_notes.import_notes, app.settings, batch, counts
-    )
+    return 1 if left_out else 0
 
 
 def _read(path: Path) -> Iterable[PortableNote | UnreadableNoteFile]:
