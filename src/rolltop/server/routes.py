@@ -114,15 +114,7 @@ class HttpApp:
         self._serving += 1
         self._idle.clear()
         try:
-            try:
-                await self._route(scope, receive, noting)
-            except RateLimited as failure:
-                await self._hold_back()
-                headers = {"retry-after": str(failure.retry_after)}
-                raise Rejection.with_message(429, failure.message, headers) from None
-            except (Unavailable, IncompatibleStore) as failure:
-                text, reason = "The store is out of reach", failure.log_reason
-                raise Rejection.with_message(503, text, _RETRY_HEADERS, reason=reason) from None
+            await self._serve(scope, receive, noting)
         except Rejection as rejected:
             await rejected.answer(scope, receive, noting)
         except Exception as failure:  # noqa: BLE001  # nothing above would hide what it says
@@ -134,6 +126,18 @@ class HttpApp:
             self._serving -= 1
             if not self._serving:
                 self._idle.set()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request. Raises Rejection."""
+        try:
+            await self._route(scope, receive, send)
+        except RateLimited as failure:
+            await self._hold_back()
+            headers = {"retry-after": str(failure.retry_after)}
+            raise Rejection.with_message(429, failure.message, headers) from None
+        except (Unavailable, IncompatibleStore) as failure:
+            text, reason = "The store is out of reach", failure.log_reason
+            raise Rejection.with_message(503, text, _RETRY_HEADERS, reason=reason) from None
 
     async def _hold_back(self) -> None:
         """Keep a caller who is over a limit waiting: its refusals would cost more than its calls.
