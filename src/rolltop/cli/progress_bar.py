@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Final, Self, TextIO
 
 _WIDTH: Final = 30
@@ -21,12 +20,7 @@ class ProgressBar:
         """Return the bar."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Erase the bar."""
         if self._stream is not None and self._last_line:
             self._stream.write(_ERASE_LINE)
