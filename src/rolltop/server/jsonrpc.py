@@ -20,6 +20,7 @@ from mcp_types import (
     RequestId,
 )
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from rolltop.core.json_scanner import InvalidNumber, LimitExceeded, loads
 from rolltop.core.pagination import replace_surrogates
@@ -103,13 +104,17 @@ def rewrite_for_sdk(message: JSONRPCMessage, data: bytes | None) -> bytes | Json
         return _too_large(None, "id and method")
     params = message.params or {}
     meta = {"_meta": params["_meta"]} if "_meta" in params else {}
-    if not _is_small(meta):
+    if data is None and not _is_small(meta):
         return _too_large(identifier, "_meta")
     # Headers of the era without a handshake repeat these; spans name them.
     repeated = {name: _outer_value(params[name]) for name in ("name", "uri") if name in params}
-    body = {"jsonrpc": "2.0", "id": identifier, "method": message.method}
-    body |= {"params": replace_surrogates(meta | repeated)} if message.params is not None else {}
-    return json.dumps(body).encode()
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": identifier, "method": message.method}
+    if message.params is not None:
+        body["params"] = meta | repeated
+    try:
+        return to_json(body)
+    except PydanticSerializationError:  # half a character
+        return json.dumps({**body, "params": replace_surrogates(body.get("params"))}).encode()
 
 
 def _too_large(identifier: RequestId | None, what: str) -> JsonRpcRefusal:
