@@ -79,6 +79,9 @@ def test_plain_json_means_what_it_means_to_others(value: object, indent: Any) ->
         ("{,}", "line 1"),
         ('{"a": /* 1}', "line 1"),
         ("[" * 100_000, "nested too deeply"),
+        ('{"a": "' + 'say \\"so\\" ' * 100_000, "line 1"),
+        ('{"a": ' + "/* " * 100_000, "line 1"),
+        ('{"a": 1 /*/}', "line 1"),
         ('{"mcpServers": []}', "no object"),
         ('{"mcpServers": {}, "mcpServers": {}}', "twice"),
         ("[]", "no object"),
@@ -192,9 +195,18 @@ def test_toml_that_cannot_be_edited_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ['[projects."/home/a[1]"]', "[projects.'b]']", '[[a . "b"]]  # c']
+    "header",
+    ['[projects."/home/a[1]"]', "[projects.'b]']", '[[a . "b"]]  # c', '[projects."a\\"b"]'],
 )
 def test_toml_that_follows_under_any_name_stays(header: str) -> None:
     rest = f"{header}\ntrust = true\n"
     text = toml_tables.set_member("", "mcp_servers", KEY, ENTRY) + "\n" + rest
     assert tomllib.loads(toml_tables.remove_member(text, "mcp_servers", KEY)) == tomllib.loads(rest)
+
+
+def test_a_byte_order_mark_before_our_own_table_stays() -> None:
+    text = "\ufeff" + toml_tables.set_member("", "mcp_servers", KEY, ENTRY)
+    changed = toml_tables.set_member(text, "mcp_servers", KEY, {"command": "y"})
+    assert changed.startswith("\ufeff[mcp_servers.rolltop]")
+    assert toml_tables.parse(changed)["mcp_servers"][KEY] == {"command": "y"}
+    assert toml_tables.remove_member(text, "mcp_servers", KEY) == "\ufeff"

@@ -384,13 +384,12 @@ def test_no_limit_counts_as_the_highest(places: Places) -> None:
     assert places.load()["max_result_tokens"] == 90_000
 
 
-def test_what_a_project_has_set_is_told_from_the_users_own(places: Places) -> None:
-    places.user_file("max_result_tokens = 30000")
+def test_what_the_user_has_set_is_no_default_that_a_project_lowers(places: Places) -> None:
     places.project_file("max_result_tokens = 5000\nthreads = 2")
-    assert places.load().from_project == {"max_result_tokens", "threads"}
-    assert places.load({"ROLLTOP_THREADS": "4"}).from_project == {"max_result_tokens"}
-    places.project_file("max_result_tokens = 50000")
-    assert not places.load().from_project
+    assert places.load().lowered == {"max_result_tokens", "threads"}
+    assert places.load({"ROLLTOP_THREADS": "4"}).lowered == {"max_result_tokens"}
+    places.user_file("max_result_tokens = 30000")
+    assert places.load().lowered == {"threads"}
 
 
 @pytest.mark.parametrize("text", ["[http]\n# port = 9000\n", "[reader]\n[scratch]\n", "http = {}"])

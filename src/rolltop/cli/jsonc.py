@@ -11,8 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|\ufeff', re.DOTALL)
-_LAST_COMMA: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?<=[\w"\]}])\s*,(?=\s*[\]}])')
+# An end may be missing, else what is not closed is looked through again from each place in it.
+_STRING: Final = r'"(?:[^"\\\n]|\\.)*"?'
+_COMMENT: Final = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)|\ufeff", re.DOTALL)
+_LAST_COMMA: Final = re.compile(_STRING + r'|(?<=[\w"\]}])\s*,(?=\s*[\]}])')
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 _LEAD: Final = re.compile(r"(?:\r?\n)?[ \t]*\Z")
@@ -92,8 +94,9 @@ class _Text:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Replace what is no string by blanks, on the same lines."""
-    return found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0])
+    """Replace what is no string by blanks, on the same lines; a comment without end stays."""
+    is_kept = found[0][0] == '"' or (found[0][:2] == "/*" and found[0][2:][-2:] != "*/")
+    return found[0] if is_kept else re.sub(r"[^\n]", " ", found[0])
 
 
 def set_member(text: str, table: str, key: str, value: object) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 _HEADER: Final = re.compile(
-    r"""^[ \t]*\[+((?:"[^"\n]*"|'[^'\n]*'|[^]["'\n])+)\]+[ \t]*(?:#.*)?\r?$""", re.MULTILINE
+    r"""^\ufeff?[ \t]*\[+((?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^]["'\n])+)\]+[ \t]*(?:#.*)?\r?$""",
+    re.MULTILINE,
 )
 """Also a line of a text or of a list that looks like one: who edits parses the outcome."""
 _BLANK_LINE: Final = re.compile(r"(?:(?<=\n)|\A)\r?\n\Z")
@@ -58,7 +59,7 @@ def _find(text: str, table: str, key: str) -> tuple[int, int]:
     own = [at for at, header in enumerate(headers) if _is_below(header[1], table, key)]
     if not own or own != [*range(own[0], own[-1] + 1)]:
         raise TomlError(f"does not have {table}.{key} as a table of its own")
-    start = headers[own[0]].start()
+    start = headers[own[0]].start() + headers[own[0]][0].startswith("\ufeff")
     end = headers[own[-1] + 1].start() if own[-1] + 1 < len(headers) else len(text)
     lines = text[start:end].splitlines(keepends=True)
     while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
@@ -486,20 +487,22 @@ def _fit_part(
 ) -> JsonObject:
     """Truncate a list or a text.
 
-    Where the arguments are too long to be repeated in `next`, the cursor goes on without.
+    Where the cursor is too long to be there twice, it is in `next` alone; where the arguments are
+    too long to be repeated there, the cursor goes on without.
     """
 
     def finish_without(
-        part: JsonObject, changed: dict[str, object], cursor: str | None
+        name: str, part: JsonObject, changed: dict[str, object], cursor: str | None
     ) -> JsonObject:
         given = changed.get("cursor")
         onward = cursor or (given if isinstance(given, str) else None)  # a text's, in arguments
         answer = finish(part, changed, onward)
-        return answer if onward is None else _drop_continuation(answer, "next")
+        return answer if onward is None else _drop_continuation(answer, name)
 
-    with suppress(pagination.BudgetTooSmall):
-        return pagination.truncate_part(made, limit, finish)
-    return pagination.truncate_part(made, limit, finish_without)
+    for onward in (finish, partial(finish_without, "next_cursor")):
+        with suppress(pagination.BudgetTooSmall):
+            return pagination.truncate_part(made, limit, onward)
+    return pagination.truncate_part(made, limit, partial(finish_without, "next"))
 
 
 def _drop_continuation(answer: JsonObject, name: str) -> JsonObject:

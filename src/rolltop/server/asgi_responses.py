@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final
 
 from starlette.responses import JSONResponse, Response
@@ -43,7 +44,9 @@ class Rejection(Exception):
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, and log why it is not served."""
-        log_refusal(scope, self.response.status_code, self.reason)
+        if self.response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            # Clients of the handshake era ask by GET for a stream after each connect.
+            log_refusal(scope, self.response.status_code, self.reason)
         await self.response(scope, receive, send)
 
 

@@ -29,7 +29,7 @@ def max_result_tokens(app: AppContext, context: Context) -> int:
     """
     key = "max_result_tokens"
     setting: int = app.settings[key]
-    if app.settings.source(key) != DEFAULT_SOURCE and key not in app.settings.from_project:
+    if app.settings.source(key) != DEFAULT_SOURCE and key not in app.settings.lowered:
         return setting
     if name := client_name(context):
         return min(setting, _known_limit(name) or setting)

@@ -28,7 +28,7 @@ def error_of(desk: AppContext, who: Principal, **given: Any) -> dict[str, Any]:
     return answer.structured["error"]
 
 
-@pytest.mark.parametrize("since", ["0", "2026-01-31T11:00Z"])
+@pytest.mark.parametrize("since", ["0", "1 hour ago"])
 def test_a_client_that_was_started_again_is_told_of_its_sessions(
     desk: AppContext, me: Principal, since: str
 ) -> None:

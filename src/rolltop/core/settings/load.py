@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from rolltop.core.argument_names import suggest_name
 from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import values
-from rolltop.core.settings.settings import PREFIX, Notice, Setting, Settings
+from rolltop.core.settings.settings import DEFAULT_SOURCE, PREFIX, Notice, Setting, Settings
 
 FILE_NAME: Final = "rolltop.toml"
 DOTENV_NAME: Final = ".env"
@@ -84,6 +84,7 @@ class _SettingsReader:
         self.directory = working_directory
         self.values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
+        self.lowered: set[str] = set()
         self.from_project: set[str] = set()
         self.notices: list[Notice] = []
 
@@ -94,6 +95,7 @@ class _SettingsReader:
             self.values,
             self.sources,
             tuple(self.notices),
+            self.lowered,
             self.from_project,
         )
 
@@ -198,6 +200,7 @@ class _SettingsReader:
             source = f"{earlier}, {source}" if earlier else source
         self.values[setting.key] = value
         self.sources[setting.key] = source
+        self.lowered.discard(setting.key)
         self.from_project.discard(setting.key)
 
     def _set_text(self, setting: Setting, entry: str | None, text: str, source: str) -> None:
@@ -240,6 +243,8 @@ class _SettingsReader:
             self._set_value(setting, kept, str(path))
             if kept != ceilings[setting.key]:
                 self.from_project.add(setting.key)
+            if setting.untrusted == "down" and ceilings.source(setting.key) == DEFAULT_SOURCE:
+                self.lowered.add(setting.key)
 
 
 def unknown_name_error(what: str, name: str, source: str, known: Iterable[str]) -> InvalidConfig:

@@ -130,8 +130,8 @@ class Notice:
 class Settings(dict[str, Any]):
     """Every declared setting by its key, with its value and where that came from.
 
-    `notices` are to be logged once. `from_project` are the keys whose values are those of a
-    project's file, which is not trusted.
+    `notices` are to be logged once. `lowered` are the keys whose defaults a project's file, which
+    is not trusted, has lowered; `from_project` are the keys whose values such a file has changed.
     """
 
     def __init__(
@@ -140,12 +140,14 @@ class Settings(dict[str, Any]):
         given: Mapping[str, object],
         sources: Mapping[str, str],
         notices: tuple[Notice, ...] = (),
+        lowered: Iterable[str] = (),
         from_project: Iterable[str] = (),
     ) -> None:
         """Take values that `load` has checked; compute defaults in the order of declaration."""
         super().__init__()
         self.declared: Mapping[str, Setting] = MappingProxyType({s.key: s for s in declared})
         self.notices = notices
+        self.lowered = frozenset(lowered)
         self.from_project = frozenset(from_project)
         self._given = dict(given)
         self._sources = dict(sources)
@@ -183,6 +185,6 @@ class Settings(dict[str, Any]):
         for key in changes:
             self.declared[key]
         sources = {**self._sources, **dict.fromkeys(changes, "given")}
-        kept = self.from_project - {*changes}
+        kept = (self.lowered - {*changes}, self.from_project - {*changes})
         given = {**self._given, **changes}
-        return Settings(self.declared.values(), given, sources, self.notices, kept)
+        return Settings(self.declared.values(), given, sources, self.notices, *kept)
