@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from hashlib import sha256
@@ -205,6 +206,41 @@ def test_an_object_over_the_budget_is_cut_in_its_texts_and_says_so() -> None:
     assert pagination.count_tokens(answer) <= 200
     assert answer["truncated"] is True
     assert answer["data"]["title"].endswith("…")
+
+
+@settings(max_examples=examples(100))
+@given(strings.filter(lambda text: len(text) > 40), st.data(), st.integers(30, 600))
+def test_a_text_with_a_focus_is_cut_around_it(text: str, data: st.DataObject, limit: int) -> None:
+    at = data.draw(st.integers(0, len(text) - 1))
+    marked = f"{text[:at]}†{text[at:]}"
+    answer = pagination.truncate_object({"preview": pagination.FocusedText(marked, at)}, limit)
+    assert pagination.count_tokens(answer) <= limit
+    shown = answer["preview"]
+    assert "†" in shown
+    assert shown.strip("…") in marked
+    assert len(shown) <= len(marked)
+    assert copy.deepcopy(pagination.FocusedText(marked, at)).at == at
+    if "truncated" in answer:
+        plain = pagination.truncate_object({"preview": marked}, limit)["preview"]
+        assert len(shown) >= len(plain) // 4
+
+
+@given(
+    size=st.integers(1, 400),
+    others=st.lists(st.integers(41, 900), max_size=5),
+    limit=st.integers(200, 600),
+)
+def test_a_text_with_a_focus_is_cut_only_where_no_other_has_more_than_a_mark(
+    size: int, others: list[int], limit: int
+) -> None:
+    text = "龘" * size
+    shown = pagination.truncate_object(
+        {"preview": pagination.FocusedText(text, 0), "others": [{"text": "é" * n} for n in others]},
+        limit,
+    )
+    assert pagination.count_tokens(shown) <= limit
+    if shown["preview"] != text:
+        assert all(one == {"text": "…"} for one in shown["others"])
 
 
 def test_a_list_of_texts_that_does_not_fit_is_left_out_and_named() -> None:

@@ -238,12 +238,12 @@ def test_a_large_legacy_file_is_read_whole() -> None:
     ("data", "encoding"),
     [
         (GERMAN.encode(), "utf-8"),
-        (codecs.BOM_UTF8 + GERMAN.encode(), "utf-8"),
-        (GERMAN.encode("utf-16"), "utf-16-le"),
-        (codecs.BOM_UTF16_BE + GERMAN.encode("utf-16-be"), "utf-16-be"),
+        (codecs.BOM_UTF8 + GERMAN.encode(), "utf-8-sig"),
+        (GERMAN.encode("utf-16"), "utf-16"),
+        (codecs.BOM_UTF16_BE + GERMAN.encode("utf-16-be"), "utf-16"),
         (GERMAN.encode("utf-16-le"), "utf-16-le"),
         (GERMAN.encode("utf-16-be"), "utf-16-be"),
-        (GERMAN.encode("utf-32"), "utf-32-le"),
+        (GERMAN.encode("utf-32"), "utf-32"),
     ],
 )
 def test_unicode_is_read_with_and_without_a_mark(data: bytes, encoding: str) -> None:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from typing_extensions import TypedDict
 
@@ -45,6 +45,25 @@ AttachContinuation = Callable[[dict[str, Any], dict[str, object], "str | None"],
 """`finish(result, changed_arguments, cursor)` marks a cut result and says how it goes on."""
 LargerBudgetCall = Callable[[int], "dict[str, Any] | None"]
 """`larger(tokens)` is the call whose answer may be that long, or None."""
+
+
+class FocusedText(str):
+    """A text that is cut on both sides of the character `at`, where it does not fit.
+
+    Of an answer's texts it is cut last: only where of the others no more than marks are left.
+    """
+
+    __slots__ = ("at",)
+
+    def __new__(cls, text: str, at: int) -> Self:
+        """Return the text with the place in it that matters most."""
+        made = super().__new__(cls, text)
+        made.at = at
+        return made
+
+    def __reduce__(self) -> tuple[type[FocusedText], tuple[str, int]]:
+        """Return the arguments of a copy."""
+        return FocusedText, (str(self), self.at)
 
 
 class BudgetTooSmall(InvalidArgument):
@@ -111,18 +130,18 @@ class Page:
     """A list answer.
 
     `envelope(items)` puts items into their envelope, `cursor_after(i)` is the cursor that
-    continues after item i, and `more` says that others follow the last. Where not even one item
-    fits, each of the `reductions` of the first is tried in turn; the last one's texts are cut where
-    it does not fit either. Where the last item's texts are cut, the answer is a cut one, which the
-    same call with a larger budget gets whole, unless `counts_only` says that only missing items
-    make it so.
+    continues after item i, and `more` says that others follow the last. `reduce_item(item)` stands
+    for an item that fits not even with its texts cut, or with its focus only where that is cut too;
+    its own texts are cut then. Where the last
+    item's texts are cut, the answer is a cut one, which the same call with a larger budget gets
+    whole, unless `counts_only` says that only missing items make it so.
     """
 
     items: Sequence[JsonObject]
     envelope: Callable[[list[JsonObject]], JsonObject]
     cursor_after: Callable[[int], str]
     has_more: bool = False
-    reductions: Sequence[Callable[[JsonObject], JsonObject]] = ()
+    reduce_item: Callable[[JsonObject], JsonObject] | None = None
     counts_only: bool = False
 
     @property
@@ -339,7 +358,7 @@ def _truncate_to_minimum(result: JsonObject) -> JsonObject:
 
 def _max_text_cap(result: JsonObject, limit: int, most: int | None) -> int:
     """Return the longest cap of texts with which the object fits, where a cap of 1 does."""
-    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN), 1
+    low, high, best = 2, max(2, limit * _CHARACTERS_PER_TOKEN) + _max_focused_length(result), 1
     while low <= high:
         middle = (low + high) // 2
         if count_tokens(_apply_caps(result, middle, most)) <= limit:
@@ -349,26 +368,41 @@ def _max_text_cap(result: JsonObject, limit: int, most: int | None) -> int:
     return best
 
 
-def _apply_caps(value: Any, cap: int, most: int | None) -> Any:  # noqa: ANN401  # any JSON value
-    """Return the value with texts cut to `cap` characters, without lists of over `most` texts.
+def _max_focused_length(value: Any) -> int:  # noqa: ANN401  # any JSON value
+    """Return the length of the longest text with a focus, 0 for none."""
+    if isinstance(value, dict):
+        return max(map(_max_focused_length, cast("dict[str, Any]", value).values()), default=0)
+    if isinstance(value, list):
+        return max(map(_max_focused_length, cast("list[Any]", value)), default=0)
+    return len(value) if isinstance(value, FocusedText) else 0
 
-    The mark is counted.
+
+def _apply_caps(result: JsonObject, cap: int, most: int | None) -> JsonObject:
+    """Return the object with texts cut to `cap` characters, without lists of over `most` texts.
+
+    Beside one with a focus other texts have what is over when that is whole. The mark is counted.
     """
+    return _truncate_value(result, cap, max(1, cap - _max_focused_length(result)), most)
+
+
+def _truncate_value(value: Any, focused: int, cap: int, most: int | None) -> Any:  # noqa: ANN401  # any JSON value
     if isinstance(value, str):
+        cap = focused if isinstance(value, FocusedText) else cap
         is_label = len(value) <= _MAX_LABEL_CHARACTERS and value.isascii()
         is_kept = is_label or len(value) <= cap or isinstance(value, VerbatimText | AddressText)
-        return value if is_kept else value[: cap - 1] + _ELLIPSIS
+        return value if is_kept else _truncate_text(value, cap)
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
         left_out = [name for name, entry in fields.items() if _is_too_long(name, entry, most)]
         kept = {
-            k: e if k in _VERBATIM_FIELDS else _apply_caps(e, cap, most)
+            k: e if k in _VERBATIM_FIELDS else _truncate_value(e, focused, cap, most)
             for k, e in fields.items()
             if k not in left_out and (most is None or not isinstance(e, AddressText))
         }
         return {**kept, _OMITTED: [*kept.get(_OMITTED, []), *left_out]} if left_out else kept
     if isinstance(value, list):
-        return [_apply_caps(entry, cap, most) for entry in cast("list[Any]", value)]
+        entries = cast("list[Any]", value)
+        return [_truncate_value(entry, focused, cap, most) for entry in entries]
     return value
 
 
@@ -378,6 +412,16 @@ def _is_too_long(name: str, entry: Any, most: int | None) -> bool:  # noqa: ANN4
         return False
     texts = cast("list[Any]", entry)
     return len(texts) > most and all(isinstance(text, str) for text in texts)
+
+
+def _truncate_text(text: str, cap: int) -> str:
+    """Return `cap` characters of a longer text, marks counted: the first, or those in its focus."""
+    before, start = cap // 4, 0
+    if before and isinstance(text, FocusedText) and text.at >= cap - before:
+        start = min(text.at - before, len(text) - cap + 1)
+    part = text[start : start + cap - bool(start)]
+    part = part[:-1] + _ELLIPSIS if start + len(part) < len(text) else part
+    return _ELLIPSIS + part if start else part
 
 
 def _render_part(cut: Truncatable, units: int, finish: AttachContinuation) -> JsonObject:
@@ -435,12 +479,14 @@ def _choose_end(cut: Truncatable, fitting: int, limit: int, finish: AttachContin
 def _reduce_first_item(cut: Page, limit: int, finish: AttachContinuation) -> JsonObject:
     """Return the first item with its texts cut, or say how large a budget the answer needs."""
     first = _render_first_item(cut, finish)
-    for reduce in cut.reductions if cut.items else ():
-        items = [reduce(cut.items[0]), *cut.items[1:]]
-        first = _render_first_item(replace(cut, items=items), finish)
-        if fits_budget(first, limit):
-            return first
     shortened = truncate_texts(first, limit)
+    is_shown = shortened is not None and _max_focused_length(shortened) == _max_focused_length(
+        first
+    )
+    if not is_shown and cut.items and cut.reduce_item:
+        least = [cut.reduce_item(cut.items[0]), *cut.items[1:]]
+        first = _render_first_item(replace(cut, items=least), finish)
+        shortened = truncate_texts(first, limit)
     if shortened is None:
         raise BudgetTooSmall(count_tokens(_truncate_to_minimum(first)))
     return shortened

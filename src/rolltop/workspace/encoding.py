@@ -36,13 +36,13 @@ CONTROL_SHARE: Final = 0.1
 MIN_GOOD_PER_FAULT: Final = 8
 
 # UTF-32's little-endian mark starts with UTF-16's.
-# Marks, and the encoding of what comes after each.
+# Marks, the encoding that reads each, and the one of what comes after it.
 _BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32", "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
 _WIDE_ENCODINGS: Final = ("utf-16", "utf-32")
 _CHUNK: Final = 1 << 16
@@ -125,7 +125,7 @@ class DecodedText:
 def is_binary(data: bytes) -> bool:
     """Report whether the bytes are not text: NULs, mostly control characters, a known format."""
     head = data[:BINARY_PROBE_BYTES]
-    if detect_bom(head) is not None:
+    if _bom_encoding(head) is not None:
         return False
     if head.startswith(_MAGIC):
         return True
@@ -141,10 +141,7 @@ def decode(data: bytes) -> DecodedText:
     A byte order mark is no part of the text. Damaged places are replaced; other bytes that are no
     UTF-8 are read in the legacy encoding they fit best, though a few characters may be damaged.
     """
-    found = detect_bom(data)
-    if found is None:
-        found = TextEncoding(_guess_utf16(data[:BINARY_PROBE_BYTES]) or "utf-8")
-    name, data = found.name, data[found.bom_length :]
+    name = _bom_encoding(data) or _guess_utf16(data[:BINARY_PROBE_BYTES]) or "utf-8"
     with suppress(UnicodeDecodeError):
         return DecodedText(data.decode(name), name)
     if name == "utf-8":
@@ -209,8 +206,12 @@ def _end_padding(data: bytes, encoding: str) -> bytes:
 
 def detect_bom(head: bytes) -> TextEncoding | None:
     """Return the encoding that a byte order mark at the start of a file names."""
-    found = ((mark, name) for mark, name in _BOMS if head.startswith(mark))
+    found = ((mark, name) for mark, _, name in _BOMS if head.startswith(mark))
     return next((TextEncoding(name, len(mark)) for mark, name in found), None)
+
+
+def _bom_encoding(data: bytes) -> str | None:
+    return next((name for mark, name, _ in _BOMS if data.startswith(mark)), None)
 
 
 def _guess_utf16(head: bytes) -> str | None:

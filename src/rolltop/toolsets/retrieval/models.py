@@ -44,8 +44,7 @@ class Line(NamedTuple):
 class SearchMatch:
     """One matching line: `preview` is the line, truncated around the match if it is long.
 
-    The match starts at the preview's character `at`, counted from 0: that of the first match, and
-    those in truncated previews.
+    The match starts at the preview's character `at`, counted from 0.
     """
 
     repo: str

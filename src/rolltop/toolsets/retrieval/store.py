@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from rolltop.core import logging
 from rolltop.core.db import sqlite
@@ -72,6 +72,10 @@ class Busy(Exception):
     """Another process is writing."""
 
 
+class NotUnderstood(Exception):
+    """FTS5 rejects the expression; the file is fine."""
+
+
 class Connection:
     """A connection for one thread at a time: acquire `lock` while rows are read."""
 
@@ -100,6 +104,15 @@ class Connection:
     def number(self, statement: str, values: Values = ()) -> int:
         """Execute a statement that returns one number."""
         return next(self.execute(statement, values))[0]
+
+    def matching(self, statement: str, asked: str) -> str:
+        """Execute a statement with an FTS5 expression for one text. Raises NotUnderstood."""
+        try:
+            return next(self.execute(statement, (asked,)))[0]
+        except sqlite.library.Error as error:
+            if sqlite.error_code(error) == sqlite.library.SQLITE_ERROR:
+                raise NotUnderstood from error
+            raise
 
     @contextmanager
     def snapshot(self) -> Generator[Connection, None, None]:
@@ -278,7 +291,15 @@ class IndexFile:
             raise Damaged from error
 
 
-TIndex = TypeVar("TIndex", bound=IndexFile)
+class Closable(Protocol):
+    """An index that is open."""
+
+    def close(self) -> None:
+        """Close its file."""
+        ...
+
+
+TIndex = TypeVar("TIndex", bound=Closable)
 
 
 class IndexHandle(Generic[TIndex]):
@@ -439,7 +460,7 @@ class RowComparison:
         """Files indexed in their current state, by id."""
         self.stale: Final[dict[str, FileStat]] = {}
         """The other files, by path."""
-        self._known: dict[str, FileStat] = {}
+        self._known: Final[dict[str, FileStat]] = {}
         # Ids of the fresh files, by path.
         self._numbers: Final[dict[str, int]] = {}
         # Rows that match no current state, by path.
@@ -466,12 +487,26 @@ class RowComparison:
         """Update the files; the identical list means unchanged files."""
         if entries is self.entries:
             return
-        before, self._known = self._known, {entry.relative: entry for entry in entries}
+        # The catalog keeps an entry's object while its file is the same: ids compare ten times
+        # as fast as entries.
+        old_ids, new_ids = set(map(id, self.entries)), set(map(id, entries))
+        before = {entry.relative: entry for entry in self.entries if id(entry) not in new_ids}
+        now = {entry.relative: entry for entry in entries if id(entry) not in old_ids}
         self.entries = entries
-        for path in before.keys() | self._known.keys():
-            # The catalog keeps an entry's object while its file is the same.
-            if before.get(path) is not self._known.get(path):
-                self.take_row(path, self._row(path))
+        self._known.update(now)
+        for path in before.keys() - now.keys():
+            del self._known[path]
+            self._place(path, self._row(path))
+        if not (self._numbers or self._outdated):  # of no row is anything known
+            self.stale.update(now)
+            return
+        for path, entry in now.items():
+            if before.get(path) != entry:
+                self._place(path, self._row(path))
+
+    def take_row(self, path: str, row: Row) -> None:
+        """Update the row of a file."""
+        self._place(path, row)
 
     def forget_rows(self) -> None:
         """Assume an empty index."""
@@ -486,8 +521,7 @@ class RowComparison:
             return self._outdated.get(path)
         return Row(number, self.fresh[number][1:5])
 
-    def take_row(self, path: str, row: Row | None) -> None:
-        """Update the row of a file; None: it has none."""
+    def _place(self, path: str, row: Row | None) -> None:
         number = self._numbers.pop(path, None)
         if number is not None:
             self.fresh.pop(number, None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument
-from rolltop.toolsets.retrieval.grep import ripgrep
+from rolltop.toolsets.retrieval.grep import ripgrep, verifier
 from rolltop.toolsets.retrieval.grep.search import search
 from rolltop.toolsets.retrieval.grep.verifier import MatchReader
 from rolltop.toolsets.retrieval.models import Line, Query
@@ -20,10 +20,10 @@ from tests.forks import PATIENCE
 from tests.toolsets.retrieval.grep.witness import found, printed_sizes, trees_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rolltop.toolsets.retrieval.grep.ripgrep import LineMatch
+    from rolltop.toolsets.retrieval.grep.ripgrep import LineMatch, Pattern
     from rolltop.toolsets.retrieval.grep.verifier import Preview
 
 
@@ -395,11 +395,23 @@ def test_a_line_that_begins_as_a_file_of_another_encoding_is_shown_where_it_matc
     assert [hit.preview[hit.at : hit.at + 6] for hit in hits] == ["needle"] * 6
 
 
-def test_many_long_lines_are_shown_where_they_match(code: Path) -> None:
+def test_long_lines_are_searched_a_few_at_a_time(
+    code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    find = ripgrep.find_columns
+
+    def counted(pattern: Pattern, lines: Sequence[bytes], deadline: float) -> dict[int, int]:
+        asked.append(sum(map(len, lines)))
+        return find(pattern, lines, deadline)
+
+    monkeypatch.setattr(ripgrep, "find_columns", counted)
+    monkeypatch.setattr(verifier, "MAX_LINE_BYTES", 4000)
     for name in "abc":
         (code / name).write_text(("x" * 900 + "needle\n") * 10)
     hits = found(code, Query("ne+dle", regex=True)).hits
     assert [hit.preview[hit.at :] for hit in hits] == ["needle"] * 30
+    assert max(asked) < 2 * 4000
 
 
 @pytest.mark.parametrize(
@@ -411,9 +423,12 @@ def test_many_long_lines_are_shown_where_they_match(code: Path) -> None:
         Query("needle$", regex=True),
     ],
 )
-def test_a_line_is_shown_where_it_matches_however_far(code: Path, query: Query) -> None:
-    far = "é" * (1 << 15)
-    # The second match lies across the limit of what is first looked at.
+def test_a_line_is_shown_where_it_matches_however_far(
+    code: Path, monkeypatch: pytest.MonkeyPatch, query: Query
+) -> None:
+    monkeypatch.setattr(verifier, "MAX_LINE_BYTES", 4000)
+    far = "é" * 2000
+    # The second match lies across the limit.
     text = f"{far}{far}needle\n{far[1:]}needle\n\n{far}é needle"
     for name, encoding in (("a", "utf-8"), ("b", "utf-8-sig"), ("c", "utf-16")):
         (code / name).write_text(text, encoding=encoding)
@@ -422,7 +437,7 @@ def test_a_line_is_shown_where_it_matches_however_far(code: Path, query: Query) 
 
 
 def test_the_end_of_a_dump_in_one_line_is_shown(code: Path) -> None:
-    (code / "a.json").write_bytes(b"x" * ((16 << 20) + 1) + b"needle")
+    (code / "a.json").write_bytes(b"x" * (verifier.MAX_LINE_BYTES + 1) + b"needle")
     (hit,) = found(code, Query("needle")).hits
     assert hit.preview[hit.at :] == "needle"
 

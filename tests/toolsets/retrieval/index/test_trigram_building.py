@@ -115,17 +115,17 @@ def test_what_another_process_has_read_is_not_read_again(
     (root,) = indexed.roots.named
     entries = sorted(indexed.roots.walk(root))
     read: list[str] = []
-    here = trigram_build.read
 
     def reading(*given: Any) -> Any:
         read.append(given[2].relative)
-        return here(*given)
+        return False
 
     monkeypatch.setattr(trigram_build, "read", reading)
     kept = trigram_file.TrigramFile(indexed.kept)
-    trigram_build.read_into(kept, indexed.roots, root, entries, lambda: False)
+    refused = trigram_build.read_into(kept, indexed.roots, root, entries, lambda: False)
     kept.close()
     assert read == ["b.txt"]
+    assert [entry.relative for entry in refused] == ["b.txt"]
 
 
 def test_a_file_that_holds_more_than_it_says_is_never_taken_as_read(
@@ -135,4 +135,4 @@ def test_a_file_that_holds_more_than_it_says_is_never_taken_as_read(
     entry = FileStat("ostype", *state_of(Path("/proc/sys/kernel/ostype").stat()))
     assert entry.size == 0
     monkeypatch.setattr("rolltop.workspace.file_stat.RACY_NS", -(1 << 62))  # always long ago
-    assert trigram_build.read(roots, roots.named[0], entry).kind == trigram_file.UNREAD
+    assert trigram_build.read(roots, roots.named[0], entry) is False

@@ -122,7 +122,7 @@ def test_an_end_of_text_that_finds_nothing_names_the_end_of_a_line(forest: Fores
     [
         *((query, end) for query in ("needle$", r"(?:x|needle)$") for end in ("", "\n", "\r\n")),
         (r"needle\z", ""),
-        ("$", "\n"),
+        ("$", ""),
     ],
 )
 def test_a_long_line_is_shown_around_a_match_at_its_end(

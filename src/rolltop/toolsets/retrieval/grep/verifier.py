@@ -34,8 +34,10 @@ MAX_COPY_BYTES: Final = 4 << 20
 # Files open at the same time.
 _MAX_OPEN: Final = 64
 _ATTEMPTS: Final = 3
-# Bytes of a line that no budget truncates before its match; the first match alone is so.
+# Bytes of a line that no budget truncates before its match.
 _SHORT_LINE: Final = 40
+# Bytes of a long line that are first searched for its match; of lines searched together, about.
+MAX_LINE_BYTES: Final = 16 << 20
 # The longest preview in code points, its ellipses counted.
 MAX_PREVIEW: Final = 400
 ELLIPSIS: Final = "…"
@@ -127,7 +129,7 @@ class Verifier:
                     raise
             else:
                 for number, one in enumerate(opened):
-                    yield from self._hits(one, columns[number], wanted, drop)
+                    yield from self._hits(one, columns.get(number, {}), wanted, drop)
                 return
         middle = len(entries) // 2
         yield from self._read_batch(entries[:middle], wanted, drop)
@@ -189,56 +191,52 @@ class Verifier:
                 return _OpenCandidate(entry, copy, _file_stamp(copy), as_listed=as_listed)
         raise FileNotFoundError
 
-    def _find_columns(self, opened: Sequence[_OpenCandidate]) -> list[dict[LineMatch, int]]:
-        """Return for each file the bytes at which lines match first that may be truncated.
-
-        Of nothing that matches at the end of a file, ripgrep says where its line begins.
-        """
-        columns: list[dict[LineMatch, int]] = [{} for _ in opened]
-        sought: dict[int, list[LineMatch]] = {}
-        most = 0
-        for number, one in enumerate(opened):
-            for place, match in enumerate(one.lines or ()):
-                line = self._beginning(one, match)
-                if len(line) <= (MAX_PREVIEW if number or place else _SHORT_LINE):
-                    continue
-                literal = self._pattern.literal
-                column = -1 if literal is None else line.find(literal)
-                if column >= 0:
-                    columns[number][match] = column
-                else:
-                    sought.setdefault(number, []).append(match)
-                    most = max(most, place + 1)
-        starts = self._first_matches([opened[number] for number in sought], most)
-        for (number, lines), offsets in zip(sought.items(), starts, strict=True):
-            known = (match for match in lines if match.line in offsets)
-            columns[number] |= {
-                match: max(0, offsets[match.line] - match.offset) for match in known
-            }
+    def _find_columns(self, opened: Sequence[_OpenCandidate]) -> dict[int, dict[LineMatch, int]]:
+        """Return the bytes at which lines match first that may be truncated, by file and line."""
+        columns: dict[int, dict[LineMatch, int]] = {}
+        cut: dict[int, list[LineMatch]] = {}
+        for long in self._long_lines(opened):
+            found = ripgrep.find_columns(self._pattern, [line for *_, line in long], self._deadline)
+            for index, (number, match, line) in enumerate(long):
+                if index in found:
+                    columns.setdefault(number, {})[match] = found[index]
+                elif len(line) == MAX_LINE_BYTES:
+                    cut.setdefault(number, []).append(match)
+        for number, lines in cut.items():
+            file = opened[number].file.fileno()
+            columns.setdefault(number, {}).update(
+                ripgrep.find_offsets(self._pattern, file, lines, self._deadline)
+            )
         return columns
 
-    def _first_matches(self, opened: Sequence[_OpenCandidate], most: int) -> list[dict[int, int]]:
-        """Find where the first `most` matching lines of files match first, by line."""
-        if not opened:
-            return []
-        found = ripgrep.find_lines(
-            self._pattern.first_match,
-            [one.file.fileno() for one in opened],
-            self._after + most,
-            self._deadline,
-            ["--only-matching"],
-        )
-        return [{start.line: start.offset for start in lines or ()} for lines in found]
+    def _long_lines(
+        self, opened: Sequence[_OpenCandidate]
+    ) -> Iterator[list[tuple[int, LineMatch, bytes]]]:
+        """Yield the matching lines that may be truncated, as many together as memory allows."""
+        long: list[tuple[int, LineMatch, bytes]] = []
+        size = 0
+        for number, one in enumerate(opened):
+            for match in one.lines or ():
+                line = self._line_bytes(one, match)
+                if len(line) <= _SHORT_LINE:
+                    continue
+                long.append((number, match, line))
+                size += len(line)
+                if size >= MAX_LINE_BYTES:
+                    yield long
+                    long, size = [], 0
+        if long:
+            yield long
 
-    def _beginning(self, one: _OpenCandidate, match: LineMatch) -> bytes:
-        """Read a line; of a long one what shows its length, or the first block for a literal."""
+    @staticmethod
+    def _line_bytes(one: _OpenCandidate, match: LineMatch) -> bytes:
         try:
             line = one.reader.line_bytes(match, MAX_PREVIEW + 1)
-            if len(line) <= MAX_PREVIEW or self._pattern.literal is None:
-                return line
-            return one.reader.line_bytes(match, _BLOCK_BYTES)
+            if len(line) > MAX_PREVIEW:
+                return one.reader.line_bytes(match, MAX_LINE_BYTES)
         except UnreadableFile:
             return b""
+        return line
 
     def _hits(
         self, one: _OpenCandidate, columns: dict[LineMatch, int], wanted: int, drop: SkipFile
@@ -268,7 +266,8 @@ class Verifier:
                 if again.reader.binary or again.state[0] > self._max_bytes:
                     return []
                 self._match([again], wanted)
-                hits = self._hits_of(again, self._find_columns([again])[0])
+                columns = self._find_columns([again]).get(0, {})
+                hits = self._hits_of(again, columns)
                 now = _file_stamp(again.file)
                 if now == again.state:
                     return hits

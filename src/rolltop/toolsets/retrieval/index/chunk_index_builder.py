@@ -118,7 +118,8 @@ class ChunkIndexBuilder:
         def skip(entry: FileStat) -> None:
             self.index.put([index_file(entry.relative, entry[1:5], "")])
 
-        self._workers.read(batch, list, skip)
+        for _ in self._workers.read(batch, list, skip):
+            pass
 
 
 def reader(top: str, folder: str, name: str) -> Callable[[Any], object]:

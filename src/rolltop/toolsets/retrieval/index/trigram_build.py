@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -39,16 +39,22 @@ _MAX_FILE_BYTES: Final = 32 << 20
 _HEAD_BYTES: Final = 8192
 
 # The name of a root, and files to be read in it.
-Request = tuple[str, list[FileStat]]
+Request = tuple[str, "list[FileStat]"]
+
+
+# Files that could not be read, with whether they may be readable before they change again.
+Refused = dict["FileStat", bool]
 
 
 def reader(roots: Roots, folder: Path) -> Callable[[Any], object]:
     """Create the worker process's request handler."""
 
-    def read_request(file: TrigramFile, request: Request) -> None:
+    def read_request(file: TrigramFile, request: Request) -> Refused:
         name, batch = request
-        (root,) = (root for root in roots.named if root.name == name)
-        read_into(file, roots, root, batch, lambda: False)
+        root = roots.find_root(name)
+        if root is None:
+            return dict.fromkeys(batch, False)
+        return read_into(file, roots, root, batch, lambda: False)
 
     return serve_index(lambda: TrigramFile(folder), read_request)
 
@@ -59,34 +65,51 @@ def read_into(
     root: Root,
     batch: list[FileStat],
     stopped: Callable[[], bool],
-) -> None:
-    """Read files into the index until stopped.
+) -> Refused:
+    """Read files into the index until stopped; return those that could not be read.
 
     Files already read by another process are skipped. Raises Busy, Damaged or Unusable.
     """
+    refused: Refused = {}
     for some in batches(batch, _WRITTEN_BYTES, WRITTEN_FILES):
         if stopped():
             break
         lacking = file.lacking(str(root.path), some)
-        if lacking:
-            file.put(str(root.path), [read(roots, root, entry) for entry in lacking])
+        noted = list(_read_all(roots, root, lacking, refused))
+        if noted:
+            file.put(str(root.path), noted)
+    return refused
 
 
-def read(roots: Roots, root: Root, entry: FileStat) -> FileEntry:
-    """Read a file in a stable state, for an index entry; one that cannot be read is UNREAD."""
-    unread = FileEntry(entry.relative, entry[1:5], UNREAD, "")
+def _read_all(
+    roots: Roots, root: Root, batch: list[FileStat], refused: Refused
+) -> Iterator[FileEntry]:
+    for entry in batch:
+        noted = read(roots, root, entry)
+        if isinstance(noted, bool):
+            refused[entry] = noted
+        else:
+            yield noted
+
+
+def read(roots: Roots, root: Root, entry: FileStat) -> FileEntry | bool:
+    """Read a file in a stable state, for an index entry.
+
+    Otherwise return True to retry later (it is open for writing), False to wait for a change.
+    """
     try:
         with roots.open_entry(root, entry) as file:
             state = state_of(os.fstat(file.fileno()))
-            is_large = state[0] > _MAX_FILE_BYTES or max(state) > MAX_INTEGER
-            if is_large or not is_stable_state(state) or is_open_for_writing(file.fileno()):
-                return unread
+            if not is_stable_state(state) or state[0] > _MAX_FILE_BYTES or max(state) > MAX_INTEGER:
+                return False
+            if is_open_for_writing(file.fileno()):
+                return True
             data = file.read(state[0] + 1)
             # The kernel's own files say that they are empty, and change without their times.
             if len(data) != state[0] or state_of(os.fstat(file.fileno())) != state:
-                return unread
+                return False
     except (OSError, PathError):
-        return unread
+        return False
     if is_binary(data[:_HEAD_BYTES]):
         return FileEntry(entry.relative, state[:4], BINARY, "")
     if data.startswith(UTF16_BOMS):
@@ -111,7 +134,7 @@ class TrigramBuild:
         stopped: Callable[[], bool],
         *,
         many: bool,
-    ) -> None:
+    ) -> Refused:
         """Read files into the index, in a worker process if there are `many`.
 
         `stop_worker` ends the worker; reading in this process checks `stopped`.
@@ -123,10 +146,11 @@ class TrigramBuild:
         """
         with self._lock:
             if many:
-                self._read_by_worker(file, root, batch)
+                refused = self._read_by_worker(file, root, batch)
             else:
-                read_into(file, self._roots, root, batch, stopped)
+                refused = read_into(file, self._roots, root, batch, stopped)
             self._growth.add(sum(entry.size for entry in batch))
+            return refused
 
     def tidy(self, file: TrigramFile, whole: Callable[[], int]) -> None:
         """Reclaim disk space if much was read. Raises Damaged."""
@@ -137,7 +161,7 @@ class TrigramBuild:
         """End the process, even while it reads: there is nothing more to read for now."""
         self._workers.stop()
 
-    def _read_by_worker(self, file: TrigramFile, root: Root, batch: list[FileStat]) -> None:
+    def _read_by_worker(self, file: TrigramFile, root: Root, batch: list[FileStat]) -> Refused:
         """Have files read; one that ends the process is noted as unread. Raises as `read`."""
 
         def request(some: Sequence[FileStat]) -> Request:
@@ -146,5 +170,8 @@ class TrigramBuild:
         def skip(entry: FileStat) -> None:
             file.put(str(root.path), [FileEntry(entry.relative, entry[1:5], UNREAD, "")])
 
+        refused: Refused = {}
         for some in batches(batch, _ASKED_BYTES, _ASKED_FILES):
-            self._workers.read(some, request, skip)
+            for answer in self._workers.read(some, request, skip):
+                refused |= answer
+        return refused

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rolltop.toolsets.retrieval.store import (
     GONE,
     IndexFile,
+    NotUnderstood,
     Row,
     Stamp,
     decode_path,
@@ -75,7 +76,7 @@ _THERE: Final = """
 
 TEXT: Final = 0
 BINARY: Final = 1
-# The kind of a file that could not be read: it is not read until it changes.
+# The kind of a file that ended the process that read it: it is not read until it changes.
 UNREAD: Final = 2
 
 
@@ -110,11 +111,13 @@ class TrigramFile(IndexFile):
                     take(decode_path(path), Row(number, tuple(stamp)), kind)
             return last
 
-    def matching(self, expression: str) -> set[int]:
-        """Find the ids of the files that match."""
+    def matching(self, expression: str) -> set[int] | None:
+        """Find the ids of the files that match; None if FTS5 rejects the expression."""
         with self.read_transaction() as db:
-            ((numbers,),) = db.execute(_MATCHING, (expression,))
-            return set(json.loads(numbers))
+            try:
+                return set(json.loads(db.matching(_MATCHING, expression)))
+            except NotUnderstood:
+                return None
 
     def lacking(self, root: str, entries: Sequence[FileStat]) -> list[FileStat]:
         """Return those of the files that are not noted in the state they are in."""

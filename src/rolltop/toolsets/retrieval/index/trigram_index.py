@@ -6,6 +6,7 @@ match anything, and without an index every file may.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,12 +15,11 @@ from typing import Final
 
 from rolltop.core.context import AppContext
 from rolltop.toolsets.retrieval.index.trigram import match_expression
-from rolltop.toolsets.retrieval.index.trigram_build import MIN_WORKER_BYTES, TrigramBuild
+from rolltop.toolsets.retrieval.index.trigram_build import MIN_WORKER_BYTES, Refused, TrigramBuild
 from rolltop.toolsets.retrieval.index.trigram_file import BINARY, PREFIX, UNREAD, TrigramFile
 from rolltop.toolsets.retrieval.models import Query, SearchRoot
 from rolltop.toolsets.retrieval.store import (
     GONE,
-    MAX_INTEGER,
     Busy,
     IndexHandle,
     Row,
@@ -40,6 +40,8 @@ _UPDATE_BUDGET_SECONDS: Final = 30.0
 MIN_FILES: Final = 2_000
 # Share of the files above which reading those proposed costs as much as reading all.
 _MAX_SHARE: Final = 0.5
+# Delay before a file that was open for writing is tried again.
+_RETRY_SECONDS: Final = 30.0
 _BATCH_BYTES: Final = 256 << 20
 # Files read between checks for shutdown: about 15 seconds of work.
 _BATCH_FILES: Final = 32_000
@@ -170,6 +172,8 @@ class _RootIndex:
         self._binary: Final[dict[str, Stamp]] = {}
         # States in which files must not be read again, by path.
         self._unread: Final[dict[str, Stamp]] = {}
+        # Files that could not be read in these states, and when to try again.
+        self._refused: Final[dict[FileStat, float]] = {}
 
     @property
     def is_large(self) -> bool:
@@ -207,8 +211,11 @@ class _RootIndex:
             self._compare(entries, file)
             if len(self._comparison.stale) > len(entries) * _MAX_SHARE:
                 return None
+            numbers = file.matching(expression)
+            if numbers is None:
+                return None
             fresh = self._comparison.fresh
-            found = [fresh[number] for number in file.matching(expression) if number in fresh]
+            found = [fresh[number] for number in numbers if number in fresh]
             found += self._comparison.stale.values()
         if len(found) > len(entries) * _MAX_SHARE:
             return None
@@ -236,18 +243,26 @@ class _RootIndex:
             gone = self._comparison.find_gone()
         if gone:
             file.forget(self._key, gone)
+            for entry in self._refused.keys() - set(self._comparison.stale.values()):
+                del self._refused[entry]
         many = sum(entry.size for entry in stale) >= MIN_WORKER_BYTES
         for batch in batches(scatter(stale), _BATCH_BYTES, _BATCH_FILES):
             if stopped():
                 return
-            build.read(file, self._root, batch, stopped, many=many)
+            self._refuse(build.read(file, self._root, batch, stopped, many=many))
 
     def _is_readable(self, entry: FileStat) -> bool:
         return (
             self._unread.get(entry.relative) != entry[1:5]
-            and max(entry[1:5]) <= MAX_INTEGER
+            and time.monotonic() >= self._refused.get(entry, 0)
             and is_stable_state(entry[1:])
         )
+
+    def _refuse(self, refused: Refused) -> None:
+        """Delay reading files again, or wait until they change."""
+        for entry, passing in refused.items():
+            wait = _RETRY_SECONDS if passing else math.inf
+            self._refused[entry] = time.monotonic() + wait
 
     def _compare(self, entries: list[FileStat], file: TrigramFile) -> None:
         """Update the comparison of files and index rows."""

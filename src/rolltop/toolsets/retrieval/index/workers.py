@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -48,8 +48,8 @@ class IndexWorkers:
         batch: Sequence[FileStat],
         request: Callable[[Sequence[FileStat]], object],
         skip: Callable[[FileStat], None],
-    ) -> None:
-        """Send the request for a batch; one for each file if that kills the process.
+    ) -> Iterator[Any]:
+        """Send the request for a batch and yield the answer; one for each file if that kills it.
 
         `skip` notes a file that kills the process by itself. Files that were read are skipped when
         they are asked for again.
@@ -65,16 +65,18 @@ class IndexWorkers:
             seconds = CPU_SECONDS + _CPU_SECONDS_PER_MIB * size / (1 << 20)
             if any(has_document_name(entry.relative) for entry in batch):
                 seconds = max(seconds, _DOCUMENT_CPU_SECONDS)  # small ones may have many pages
-            self._ask(request(batch), seconds)
+            answer = self._ask(request(batch), seconds)
         except WorkerDied as died:
             if died.at_start:
                 raise Unusable from died
             if len(batch) > 1:
                 for one in batch:
-                    self.read([one], request, skip)
+                    yield from self.read([one], request, skip)
                 return
             logging.event("file not indexed", level="warn", reason="its process ended")
             skip(batch[0])
+        else:
+            yield answer
 
     def tidy(self, index: IndexFile) -> None:
         """Reclaim disk space, in a worker process if one has read. Raises as `read`."""
@@ -94,22 +96,23 @@ class IndexWorkers:
         """Kill the processes and take no more requests."""
         self._pool.close()
 
-    def _ask(self, request: object, cpu_seconds: float) -> None:
+    def _ask(self, request: object, cpu_seconds: float) -> Any:  # noqa: ANN401  # as the program's
         try:
             answer = self._pool.call(request, _TIMEOUT, cpu_seconds)
         except Unavailable:
             raise Busy from None
         if isinstance(answer, Busy | Unusable):
             raise answer
+        return answer
 
 
 def serve_index(
-    open_index: Callable[[], TFile], read: Callable[[TFile, Any], None]
+    open_index: Callable[[], TFile], read: Callable[[TFile, Any], object]
 ) -> Callable[[Any], object]:
     """Create the request handler of an index's worker process.
 
-    A request is one for `read`, or None to tidy the index; the answer is the error Busy or
-    Unusable, if there is one. An unusable index is opened anew for the next request.
+    A request is one for `read`, or None to tidy the index. Busy and Unusable are returned as
+    values; an unusable index is opened anew for the next request.
     """
     opened: list[TFile] = []
 
@@ -117,10 +120,9 @@ def serve_index(
         try:
             if not opened:
                 opened.append(open_index())
-            if request is None:
-                opened[0].tidy()
-            else:
-                read(opened[0], request)
+            if request is not None:
+                return read(opened[0], request)
+            opened[0].tidy()
         except Busy:
             return Busy()
         except Unusable as problem:

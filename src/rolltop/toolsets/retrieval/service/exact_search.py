@@ -14,6 +14,7 @@ from rolltop.core.addresses import file_address
 from rolltop.core.arguments import value_preview
 from rolltop.core.context import CallContext
 from rolltop.core.pagination import (
+    FocusedText,
     Page,
     compact_json,
     count_tokens,
@@ -47,9 +48,6 @@ _MIN_HIT_TOKENS: Final = 16
 # Tokens of an answer besides its matches, the query and the path in its cursor.
 _ENVELOPE_TOKENS: Final = 160
 _MAX_COUNTED: Final = 2_000
-# Of a preview that does not fit whole: characters, and those before the match.
-_SHORT_PREVIEW: Final = 80
-_SHORT_LEAD: Final = 8
 # What hardly stands in a text that is meant as it is written.
 _OPERATORS: Final = re.compile(
     r"\\[bBdDsSwW.(){}|*+?^$\[\]]|\.[*+?]|(?<![|\s])\|(?![|\s])|^\^|\$$|\][*+?]"
@@ -98,7 +96,7 @@ def exact_page(
         lambda items: {"result": items, "meta": meta},
         lambda index: compact_json(found.resume(index)),
         more,
-        reductions=(_without_lines, lambda match: _with_short_preview(match, found.hits[0].at)),
+        reduce_item=_without_lines,
         counts_only=True,
     )
 
@@ -189,7 +187,7 @@ def _match_data(hit: SearchMatch) -> JsonObject:
         "path": hit.path,
         "uri": file_address(hit.repo, hit.path, (first, last)),
         "line": hit.line,
-        "preview": hit.preview,
+        "preview": FocusedText(hit.preview, hit.at),
     }
     if hit.before:
         match["before"] = [line._asdict() for line in hit.before]
@@ -205,12 +203,3 @@ def _without_lines(match: JsonObject) -> JsonObject:
         **without_addresses(match),
         **{side: [{**match[side][0], "text": ELLIPSIS}] for side in around},
     }
-
-
-def _with_short_preview(match: JsonObject, at: int) -> JsonObject:
-    """Cut the preview close around the match too, near whose beginning it may be cut further."""
-    preview, start = match["preview"], max(0, at - _SHORT_LEAD)
-    shown = preview[start : start + _SHORT_PREVIEW]
-    before = ELLIPSIS if start else ""
-    after = ELLIPSIS if start + len(shown) < len(preview) else ""
-    return {**_without_lines(match), "preview": f"{before}{shown}{after}"}
