@@ -293,6 +293,13 @@ def test_one_damaged_character_does_not_turn_utf8_into_something_else() -> None:
     assert (decoded.encoding, decoded.is_exact) == ("utf-8", False)
 
 
+def test_a_damaged_line_does_not_turn_text_with_a_mark_into_something_else() -> None:
+    text = "# Titel\n\nGrüße aus Köln, schöne Straße\n"
+    decoded = decode(text.encode("utf-8-sig") + "Grüße\n".encode("latin-1"))
+    assert decoded.text.startswith(text)
+    assert not decoded.is_exact
+
+
 def test_text_cut_inside_a_character_stays_utf8() -> None:
     decoded = decode(RUSSIAN.encode()[:-2])
     assert decoded.encoding == "utf-8"

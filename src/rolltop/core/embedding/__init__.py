@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextvars import Context
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
@@ -90,6 +91,6 @@ def _load_model() -> Future[Embedder | None]:
             raise
 
     pool = ThreadPool(1, "embedder")
-    future = pool.submit(load)
+    future = Context().run(pool.submit, load)  # in no caller's turn, which it would hold
     pool.release()
     return future

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from math import log, prod
 from typing import Final
 
@@ -37,7 +37,9 @@ _STOP_WORDS: Final = frozenset(_FUNCTION_WORDS.split()) | frozenset(
     map(stem, _FUNCTION_WORDS.split())
 )
 
-_NUMBER: Final = re.compile(r"(?<!\w)[vV]?(\d+(?:[.:/-]\d\w*){1,7})")
+_NUMBER: Final = re.compile(r"(?<![0-9A-Za-z_.])[vV]?([0-9]+(?:[.:/-][0-9][0-9A-Za-z_]*){1,7})")
+MAX_NUMBERS: Final = 4
+"""Numbers of several parts in a query that are looked for whole: counting rows of words is slow."""
 
 Clause = tuple[str, ...]
 """Words a row must all have."""
@@ -81,9 +83,9 @@ def term_lists(query: str) -> Iterator[list[str]]:
 
     The telling words come first, a bounded number at a time, and function words at the end.
     """
-    words = [*tokenize(drop_version_signs(query)), *joined_numbers(query)]
-    found = list(dict.fromkeys(words))[:MAX_QUERY_WORDS]
-    ends = {word[-1] for word in found if len(word) > 1}
+    words = [*tokenize(drop_version_signs(query)), *tokenize(query)]
+    ends = {word[-1] for word in words if len(word) > 1}
+    found = list(dict.fromkeys([*joined_numbers(query), *words]))[:MAX_QUERY_WORDS]
     # The last character of a run of pairs is in the pair before it.
     found = [word for word in found if not (is_prefix_term(word) and word in ends)]
     for some in (
@@ -100,7 +102,8 @@ def joined_numbers(query: str) -> dict[str, str]:
     Of a version, an address or a date the parts alone tell little: 5.7.0 is not 7.5.0. So their
     words in a row, with a space between two, are one more term.
     """
-    return {" ".join(tokenize(number)): number for number in _NUMBER.findall(query)}
+    numbers = dict.fromkeys(found[1] for found in _NUMBER.finditer(query))
+    return {" ".join(tokenize(number)): number for number in islice(numbers, MAX_NUMBERS)}
 
 
 def drop_version_signs(query: str) -> str:

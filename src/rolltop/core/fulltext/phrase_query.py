@@ -13,7 +13,7 @@ from rolltop.core.fulltext.analyzer import (
     tokenize_joined,
     tokenize_unstemmed,
 )
-from rolltop.core.fulltext.bm25 import drop_version_signs, is_function_word, is_prefix_term
+from rolltop.core.fulltext.bm25 import is_function_word, is_prefix_term
 from rolltop.core.fulltext.stemmer import completed_stems, stem
 
 Phrase = tuple[str, ...]
@@ -67,7 +67,7 @@ def split_name(text: str) -> Phrase:
     `parse_http` finds `parseHTTP` and “parse HTTP”. Several names in a row are a phrase.
     The last word of one that ends in `*` stands for all that begins with its letters.
     """
-    name = drop_version_signs(text.rstrip("*"))
+    name = text.rstrip("*")
     begins = text.endswith("*")
     plain = unicodedata.normalize("NFKD", name)
     plain = "".join(c for c in plain if not unicodedata.combining(c))

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Float,
     ScalarSelect,
     Subquery,
+    case,
     cast,
     func,
     literal,
@@ -84,7 +85,13 @@ class PostgresWordIndex:
         norm = K1 * (1 - B + B * looked_at.c.length / max(statistics.mean_length, 1.0))
         total: ColumnElement[float] = literal(0.0, Float)
         for term in dict.fromkeys(term for clause in expression for term in clause):
-            found = occurrences_from_rank(looked_at.c.words, _tsquery(((term,),)))
+            query, words = _tsquery(((term,),)), looked_at.c.words
+            # To rank a row of words compares all places of theirs with each other.
+            found = (
+                case((words.bool_op("@@")(query), 1.0), else_=0.0)
+                if " " in term
+                else occurrences_from_rank(words, query)
+            )
             total += statistics.idf(term) * found / (found + norm)
         best = select(looked_at.c.id).order_by(total.desc(), looked_at.c.id).limit(wanted)
         return list(self.tx.execute(best, query_filter.values).scalars())

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
+from rolltop.core.fulltext.bm25 import drop_version_signs
 from rolltop.core.fulltext.phrase_query import (
     MAX_PHRASES,
     Phrase,
@@ -43,7 +44,9 @@ class QueryPart(NamedTuple):
     @property
     def phrase(self) -> Phrase:
         """The words that have to stand in a row; () for a text without words."""
-        return split_phrase(self.text) if self.is_quoted else split_name(self.text)
+        if self.is_quoted:
+            return split_phrase(self.text)
+        return split_name(self.text if self.is_excluded else drop_version_signs(self.text))
 
 
 def split_query(query: str) -> list[QueryPart]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from rolltop.core.fulltext import document_index, phrase_query, relevance
-from rolltop.core.fulltext.bm25 import TermStatistics, is_function_word
+from rolltop.core.fulltext.bm25 import MAX_NUMBERS, TermStatistics, is_function_word
 from rolltop.toolsets.notes.models import NoteFilters, NoteSummary
 from rolltop.toolsets.notes.store import list_queries
 from rolltop.toolsets.notes.store.list_queries import NoteSortKey, PageSpec
@@ -58,7 +58,7 @@ def _terms(filters: NoteFilters) -> list[relevance.QueryTerm]:
     chosen = (*phrases.required, *phrases.all_of, *phrases.any_of, *filters.names)
     words = dict.fromkeys(word for phrase in chosen for word in phrase)
     numbers = [" ".join(one) for one in chosen if len(one) > 1 and one[0][0].isdigit()]
-    significant = [*numbers, *(word for word in words if not is_function_word(word))]
+    significant = [*numbers[:MAX_NUMBERS], *(word for word in words if not is_function_word(word))]
     return relevance.query_forms(significant or words)[: phrase_query.MAX_WORDS]
 
 

@@ -57,10 +57,14 @@ def rank_tasks(
 
 
 class _AskedWords(dict[str, list[str]]):
-    """The words of names that have any that is asked for, by the names; others are `_OTHER`."""
+    """The words of names that are asked for, by the names.
+
+    Where the words of a number have to stand in a row, others are `_OTHER`.
+    """
 
     def __init__(self, terms: Sequence[str]) -> None:
         super().__init__()
+        self.others: Final = [_OTHER] if any(" " in term for term in terms) else []
         terms = list(dict.fromkeys(" ".join(terms).split()))
         self._terms: Final = frozenset(terms)
         self._prefixes: Final = tuple(filter(is_prefix_term, terms))
@@ -72,10 +76,11 @@ class _AskedWords(dict[str, list[str]]):
         plain = name.lower().replace("_", "")
         may_have = not name.isascii() or any(part in plain for part in self.parts)
         words = tokenize(name) if may_have else ()
-        found = [
-            one if one in self._terms or one.startswith(self._prefixes) else _OTHER for one in words
-        ]
-        self[name] = found if {*found} - {_OTHER} else []
+        found: list[str] = []
+        for one in words:
+            is_asked = one in self._terms or one.startswith(self._prefixes)
+            found += [one] if is_asked else self.others
+        self[name] = found or self.others
         return self[name]
 
     def find(self, text: str) -> list[str]:
@@ -88,8 +93,8 @@ def _find_matches(
     asked = _AskedWords(terms)
     matches: list[_TaskMatch] = []
     for task_id, title, description in read_texts(asked.parts):
-        words = asked.find(title) * _TITLE_WEIGHT + asked.find(description or "")
-        if words:
+        words = (asked.find(title) + asked.others) * _TITLE_WEIGHT + asked.find(description or "")
+        if {*words} - {_OTHER}:
             length = len(title) * _TITLE_WEIGHT + len(description or "")
             matches.append(_TaskMatch(task_id, " ".join(words), length))
     return matches

@@ -211,6 +211,8 @@ class MacroReading:
     def _is_no_operand(self, number: int) -> bool:
         """Whether a macro stands where no operand and no type may: beside another word."""
         before, after = self._word(number - 1), self._word(number + 1)
+        if after[:1].isdigit():  # `int MAX 100;` lacks its `=`
+            return False
         if before[:1].isdigit() or before in ("case", "goto"):
             return before[:1].isdigit() and after in (")", ";", "*", "/")
         if before == "(" and after == "*":  # `int (API *f)(void)`
