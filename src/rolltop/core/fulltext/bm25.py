@@ -83,9 +83,9 @@ def term_lists(query: str) -> Iterator[list[str]]:
 
     The telling words come first, a bounded number at a time, and function words at the end.
     """
-    words = [*tokenize(drop_version_signs(query)), *tokenize(query)]
+    words = tokenize(drop_version_signs(query))
     ends = {word[-1] for word in words if len(word) > 1}
-    found = list(dict.fromkeys([*joined_numbers(query), *words]))[:MAX_QUERY_WORDS]
+    found = list(dict.fromkeys([*words, *joined_numbers(query)]))[:MAX_QUERY_WORDS]
     # The last character of a run of pairs is in the pair before it.
     found = [word for word in found if not (is_prefix_term(word) and word in ends)]
     for some in (

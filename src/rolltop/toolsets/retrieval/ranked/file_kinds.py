@@ -67,7 +67,7 @@ def wanted_kinds(terms: Collection[str]) -> frozenset[str]:
     return frozenset(kind for kind, words in _stems().items() if not words.isdisjoint(terms))
 
 
-def find_superseded(paths: Iterable[str], terms: Collection[str]) -> set[str]:
+def find_superseded(paths: Iterable[str], words: Collection[str]) -> set[str]:
     """Find the files in a folder such as `v3` where others of these are in a newer one beside it.
 
     Those of a version that the query names are none of them.
@@ -83,7 +83,7 @@ def find_superseded(paths: Iterable[str], terms: Collection[str]) -> set[str]:
     return {
         path
         for path, parent, version in versions
-        if version < newest[parent] and f"v{version}" not in terms
+        if version < newest[parent] and f"v{version}" not in words
     }
 
 

@@ -117,10 +117,11 @@ def _search(
     scorer = Scorer(query, add_statistics(one.statistics for one in found))
     places: list[tuple[tuple[object, ...], RankedResult]] = []
     kinds = wanted_kinds(query.terms)
+    words = frozenset(tokenize(query.text))
     for number, (tree, one) in enumerate(zip(trees, found, strict=True)):
         # What is looked for in a root of documents are documents.
         wanted = kinds | {DOCUMENT} if tree.root.name == _DOCUMENTS_ROOT else kinds
-        for candidate, value, why in _rerank(one, scorer, tree.root.name, wanted, query.terms):
+        for candidate, value, why in _rerank(one, scorer, tree.root.name, wanted, words):
             path, chunk, own = candidate[:3]
             place = RankedResult(
                 tree.root.name, path, chunk.line, chunk.end_line, own, value, why, chunk.titles
@@ -161,7 +162,7 @@ def _rerank(
     scorer: Scorer,
     root: str,
     wanted: frozenset[str],
-    terms: Sequence[str],
+    words: frozenset[str],
 ) -> Iterator[tuple[Candidate, float, tuple[str, ...]]]:
     """Yield the matching chunks, their scores and what matched.
 
@@ -173,7 +174,7 @@ def _rerank(
         score = scorer.score(root, one.path, one.chunk, one.own, is_first=one.is_first)
         if score.value > 0:
             by_file.setdefault(one.path, []).append((one, score))
-    superseded = find_superseded(by_file, terms)
+    superseded = find_superseded(by_file, words)
     for path, scored in by_file.items():
         scored.sort(key=lambda pair: (-pair[1].value, pair[0].chunk.line))
         mates = sum(score.value * WEIGHTS.mates_decay**at for at, (_, score) in enumerate(scored))
