@@ -20,10 +20,9 @@ from mcp_types import (
     RequestId,
 )
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import from_json
 
 from rolltop.core.json_scanner import InvalidNumber, LimitExceeded, loads
-from rolltop.core.pagination import replace_surrogates
 
 MAX_INLINE_BYTES: Final = 1 << 15
 """Bytes of a message that may be parsed on the event loop."""
@@ -89,37 +88,57 @@ def body_refusal(head: bytes, failure: ValueError) -> JsonRpcRefusal:
     return JsonRpcRefusal(identifier, PARSE_ERROR, f"Parse error: {_describe_failure(failure)}")
 
 
-def rewrite_for_sdk(message: JSONRPCMessage, data: bytes | None) -> bytes | JsonRpcRefusal:
-    """Return a message as the SDK reads it: of a request's params only what it looks at itself.
+def rewrite_for_sdk(
+    data: bytes, message: JSONRPCMessage, *, modern: bool
+) -> tuple[bytes, dict[str, Any] | None]:
+    """Return the message's bytes as the SDK reads them, and its params where they are not in there.
 
-    It parses bodies on the event loop, and its reader knows no byte order mark, no lone surrogate
-    and little nesting. The params go beside: see `error_middleware.PARAMS_KEY`. `data` are the
-    message's bytes; None for a large one.
+    Over HTTP the SDK's reader of the legacy era knows no byte order mark, no lone surrogate and
+    little nesting, and answers without the id. What it can't be told otherwise is left as it is.
+    The reader of the `modern` era only has less room to nest than ours, and holds headers against
+    params: it gets those that headers repeat.
+    """
+    plain = data.removeprefix(BOM_UTF8)
+    if _is_sdk_readable(plain) or not isinstance(message, JSONRPCRequest):
+        return plain, None
+    short = _minimal_request(message, modern=modern)
+    # What is agreed on at first, the SDK takes from the bytes themselves.
+    if message.method == "initialize" or not (modern or _is_sdk_readable(short)):
+        return plain, None
+    return short, message.params or {}
+
+
+def strip_params(message: JSONRPCMessage, *, modern: bool) -> bytes | JsonRpcRefusal:
+    """Return a large request as the SDK needs it: without its params, but for what it looks at.
+
+    It parses bodies on the event loop, and the params are parsed already: see
+    `error_middleware.PARAMS_KEY`.
     """
     identifier = getattr(message, "id", None)
     if not isinstance(message, JSONRPCRequest) or message.method == "initialize":
-        # What is agreed on at first, the SDK takes from the bytes themselves.
-        return _too_large(identifier, "the body") if data is None else data.removeprefix(BOM_UTF8)
+        return _too_large(identifier, "the body")
     if len(str(identifier)) > MAX_INLINE_BYTES or len(message.method) > MAX_INLINE_BYTES:
         return _too_large(None, "id and method")
-    params = message.params or {}
-    meta = {"_meta": params["_meta"]} if "_meta" in params else {}
-    if data is None and not _is_small(meta):
+    if not _is_small((message.params or {}).get("_meta")):
         return _too_large(identifier, "_meta")
-    # Headers of the era without a handshake repeat these; spans name them.
-    repeated = {name: _outer_value(params[name]) for name in ("name", "uri") if name in params}
-    body: dict[str, Any] = {"jsonrpc": "2.0", "id": identifier, "method": message.method}
-    if message.params is not None:
-        body["params"] = meta | repeated
-    try:
-        return to_json(body)
-    except PydanticSerializationError:  # half a character
-        return json.dumps({**body, "params": replace_surrogates(body.get("params"))}).encode()
+    return _minimal_request(message, modern=modern)
 
 
 def _too_large(identifier: RequestId | None, what: str) -> JsonRpcRefusal:
     text = f"Invalid request: {what} may have at most {MAX_INLINE_BYTES} bytes here"
     return JsonRpcRefusal(identifier, INVALID_REQUEST, text)
+
+
+def _minimal_request(message: JSONRPCRequest, *, modern: bool) -> bytes:
+    """Return a request with no more params than the SDK reads of itself in this era."""
+    params = message.params or {}
+    kept = {
+        name: _outer_value(params[name]) for name in ("name", "uri") if modern and name in params
+    }
+    if "_meta" in params:
+        kept["_meta"] = params["_meta"]
+    bare = message.model_dump(by_alias=True, exclude={"params"})
+    return json.dumps({**bare, "params": kept}).encode()
 
 
 def _outer_value(value: object) -> object:
@@ -142,6 +161,14 @@ def _is_small(value: object) -> bool:
             waiting += cast("list[object]", value)
         size += len(value) if isinstance(value, str) else 1
     return size <= MAX_INLINE_BYTES
+
+
+def _is_sdk_readable(data: bytes) -> bool:
+    try:
+        from_json(data)
+    except ValueError:
+        return False
+    return True
 
 
 def _build_message(value: dict[str, Any]) -> JSONRPCMessage | list[JsonRpcRefusal]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 
@@ -235,8 +236,20 @@ class HttpApp:
         # The SDK knows the type in small letters only.
         others = [pair for pair in scope["headers"] if pair[0] != _CONTENT_TYPE]
         scope["headers"] = [*others, (_CONTENT_TYPE, _JSON.encode())]
-        body = jsonrpc.rewrite_for_sdk(read.message, read.body)
-        if isinstance(body, jsonrpc.JsonRpcRefusal):
-            raise rejection_of(body)
-        scope[PARAMS_KEY] = getattr(read.message, "params", None)
+        modern = _is_modern(Headers(scope=scope))
+        if read.body is None:
+            body = jsonrpc.strip_params(read.message, modern=modern)
+            if isinstance(body, jsonrpc.JsonRpcRefusal):
+                raise rejection_of(body)
+            scope[PARAMS_KEY] = getattr(read.message, "params", None) or {}
+        else:
+            body, scope[PARAMS_KEY] = jsonrpc.rewrite_for_sdk(
+                read.body, read.message, modern=modern
+            )
         await protocol(scope, replay_body(body, receive), send)
+
+
+def _is_modern(headers: Headers) -> bool:
+    """Whether the SDK takes the request for one of the era without a handshake, by its header."""
+    version = headers.get("mcp-protocol-version")
+    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
