@@ -598,13 +598,3 @@ def test_pages_beyond_the_notes_that_are_ranked_anew_show_each_note_once(mine: C
     assert pages_of(mine, q="storm calm", limit=7) == whole
     by_page = [mine.listed(q="storm calm", limit=7, page=page) for page in range(1, 14)]
     assert [note for page in by_page for note in page] == whole
-
-
-def test_next_is_there_wherever_a_cursor_is(mine: Caller) -> None:
-    """Where the query is long, the cursor stands in `next` alone."""
-    query = "harbour " + " ".join(f"zz{number}" for number in range(25))
-    for number in range(4):
-        mine.note(f"{query} {number}")
-    answers = [mine.ok("note_list", q=query, max_tokens=budget) for budget in range(200, 300, 4)]
-    assert all(answer["next"]["arguments"]["cursor"] for answer in answers)
-    assert not all("next_cursor" in answer for answer in answers)

@@ -46,3 +46,13 @@ def test_a_note_that_grows_and_shrinks_is_found_by_its_words_of_now(mine: Caller
     mine.ok("note_save", id=note, local_version=2, text="order_2", confirm_shrink=True)
     assert mine.listed(q='"order_1399"') == mine.listed(q='"order_1000"') == []
     assert mine.listed(q="order_2") == [note]
+
+
+def test_next_is_there_wherever_a_cursor_is(mine: Caller) -> None:
+    """Where the query is long, the cursor stands in `next` alone."""
+    query = "harbour " + " ".join(f"zz{number}" for number in range(25))
+    for number in range(4):
+        mine.note(f"{query} {number}")
+    answers = [mine.ok("note_list", q=query, max_tokens=budget) for budget in range(200, 300, 4)]
+    assert all(answer["next"]["arguments"]["cursor"] for answer in answers)
+    assert not all("next_cursor" in answer for answer in answers)
