@@ -95,8 +95,9 @@ class _Text:
 
 def _blank(found: re.Match[str]) -> str:
     """Replace what is no string by blanks, on the same lines; a comment without end stays."""
-    is_kept = found[0][0] == '"' or (found[0][:2] == "/*" and found[0][2:][-2:] != "*/")
-    return found[0] if is_kept else re.sub(r"[^\n]", " ", found[0])
+    text = found[0]
+    is_kept = text[0] == '"' or (text.startswith("/*") and not text.endswith("*/", 2))
+    return text if is_kept else re.sub(r"[^\n]", " ", text)
 
 
 def set_member(text: str, table: str, key: str, value: object) -> str:

@@ -92,7 +92,7 @@ def _render_pages(reader: PdfReader) -> ParsedDocument:
 
 
 def _attempt(read: Callable[[], T]) -> T | None:
-    """Return what pypdf reads; None where it fails, for it lets any error through."""
+    """Read by pypdf, which lets any error through; return None if it fails."""
     try:
         return read()
     except MemoryError:
@@ -102,7 +102,7 @@ def _attempt(read: Callable[[], T]) -> T | None:
 
 
 def _page_text(reader: PdfReader, number: int) -> str | None:
-    """Return a page's text, None where it is too large."""
+    """Return a page's text, or None if it is too large."""
     page = reader.pages[number]
     content = page.get_contents()
     if content is not None and len(content.get_data()) > MAX_PAGE_BYTES:
