@@ -42,6 +42,15 @@ def test_a_plan_is_added_in_one_call_in_its_order(mine: Caller) -> None:
     assert third["blocked_by"] == sorted([ids[1], ids[2]])
 
 
+def test_what_nothing_else_orders_is_done_in_the_order_of_its_plan(mine: Caller) -> None:
+    titles = [f"step {number}" for number in range(8)]
+    added = mine.ok("add_task", tasks=titles)
+    assert mine.titles() == titles[::-1]
+    for entry, title in zip(added, titles, strict=True):
+        assert mine.ok("next_task")["title"] == title
+        mine.ok("complete_task", task_id=entry["task_id"])
+
+
 @pytest.mark.parametrize(
     "reference",
     [

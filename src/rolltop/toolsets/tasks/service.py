@@ -104,7 +104,7 @@ class TaskService:
     def add_tasks(
         self, tx: Tx, task_inputs: Sequence[TaskInput], user_id: str | None = None
     ) -> list[Task]:
-        """Return the new tasks, all or none; an index stands for an earlier one's id.
+        """Return the new tasks, all or none, each older than the next; indexes stand for ids.
 
         Raises as add_task does, naming the one that is wrong.
         """
@@ -124,6 +124,7 @@ class TaskService:
         for index, task_input in enumerate(task_inputs):
             try:
                 added.append(self._insert(tx, owner, task_input, user_id, find_id_or_index))
+                tx = replace(tx, now=tx.now + timedelta(microseconds=1))
             except (InvalidArgument, NotFound) as error:
                 error.hint = f"tasks[{index}]: {error.hint} No task was added."
                 raise
@@ -160,8 +161,7 @@ class TaskService:
         Raises InvalidArgument, or NotFound for an unknown user or parent.
         """
         owner, wanted = self._filters(tx, filters, user_id)
-        kind = filters.cursor_kind(user_id)
-        after = None if cursor is None else input_checks.place(cursor, kind)
+        after = None if cursor is None else input_checks.place(cursor, filters.cursor_kind(user_id))
         found = store.read_page(tx, owner, wanted, after, limit + 1)
         if not found and not store.user_exists(tx, owner):
             raise errors.user_not_found(user_id)
