@@ -263,3 +263,19 @@ def test_short_text_without_titles_has_no_sections(kind: FileType) -> None:
 def test_one_endless_line_is_one_part() -> None:
     found = parse_outline("word " * 100_000, "text")
     assert [(section.start_line, section.end_line) for section in found.sections] == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("markup", "title"),
+    [
+        ("<code>fetch</code>(<i>url</i>)", "fetch(url)"),
+        ('<a href="#api">API</a> of <b>C</b><sup>++</sup>', "API of C++"),
+        ("Two<br/>lines <p>more</p>text", "Two lines more text"),
+        ('Usage<a class="headerlink" href="#usage" title="Link here">¶</a>', "Usage"),
+        ('<a class="doc-anchor" href="#usage">§</a>Usage', "Usage"),
+        ('Usage<a class="hash-link" href="#usage">&#8203;</a>', "Usage"),
+    ],
+)
+def test_a_title_of_html_reads_as_in_a_browser(markup: str, title: str) -> None:
+    found = parse_outline(f"<h1>Page</h1>\n<h2>{markup}</h2>\n<p>text</p>\n", "html").sections
+    assert [section.title for section in found] == ["Page", title]

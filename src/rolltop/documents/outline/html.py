@@ -35,6 +35,12 @@ _ATTRIBUTE: Final = rf"[^\s/>][^\s/>=]*+(?:\s*+=\s*+{_VALUE})?"
 _REST_OF_TAG: Final = re.compile(r"[^\s/>]*+" + repetition(r"[\s/]++", _ATTRIBUTE) + ">")
 _COMMENT_END: Final = re.compile(r"--!?>")
 _TAG: Final = re.compile(r"<[!/?A-Za-z][^<>]*+>")
+# A tag at which words end; others, as of `code` or `b`, stand inside words too.
+_BREAK: Final = re.compile(
+    r"<(?:br|hr|img|/?(?:p|div|li|ul|ol|dl|dt|dd|table|tr|td|th))(?=[\s/>])[^<>]*+>", re.IGNORECASE
+)
+# A link to the heading itself, which sites put beside it: a sign, or nothing that shows.
+_PERMALINK: Final = re.compile(r"<a\s[^<>]*+>(?:[^\w<>&]|&#?\w{1,8};)*</a\s*>", re.IGNORECASE)
 _MAX_TITLE: Final = 2_000
 
 
@@ -77,4 +83,5 @@ def _after(end: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _plain_text(text: str, start: int, end: int) -> str:
-    return unescape(_TAG.sub(" ", text[start : min(end, start + _MAX_TITLE)]))
+    title = _PERMALINK.sub("", text[start : min(end, start + _MAX_TITLE)])
+    return unescape(_TAG.sub("", _BREAK.sub(" ", title)))
