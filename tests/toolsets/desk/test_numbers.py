@@ -68,3 +68,19 @@ def test_what_is_excluded_is_taken_as_it_is_written(mine: Searcher) -> None:
     mine.call("note_save", text="pump v2.0 ordered")
     items = mine.call("note_list", query="pump -v2.0")["items"]
     assert [item["uri"] for item in items] == [note["uri"]]
+
+
+@pytest.mark.parametrize("query", ["what was fixed in 5.7.0", "fixed in v5.7.0?"])
+@pytest.mark.parametrize("title", ["Version 5.7.0", "[v5.7.0] - 2024-05-07", "Autumn"])
+def test_a_plan_takes_a_number_of_several_parts_as_one_word(
+    mine: Searcher, query: str, title: str
+) -> None:
+    others = "".join(
+        f"## {name}\n\nFixed 5 of 7 faults, and 0 of 5 others. Fixed 7 slow tests.\n\n"
+        for name in ("7.5.0", "15.7.0", "2.5.7.0", "5.7.01", "0.7.5")
+    )
+    text = f"# Changes\n\n{others}## {title}\n\nAs of 5.7.0 the pump stops.\n"
+    (mine.folder / "changes.md").write_text(text)
+    asked = {"file_paths": ["changes.md"], "query": query, "budget_tokens": 200}
+    answer = mine.call("read_plan", **asked)
+    assert answer["sections"][0]["title"] == title

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Final
 
 from rolltop.core.fulltext.analyzer import blocks, find_names, fold, tokenize, uses_pairs
-from rolltop.core.fulltext.bm25 import is_prefix_term, query_terms
+from rolltop.core.fulltext.bm25 import is_prefix_term, joined_numbers, query_terms
 
 MAX_HITS: Final = 200_000
 """Of one term in a document; hardly any further ones are found."""
@@ -24,7 +24,10 @@ class TermFinder:
         """Take the query's terms; `by_prefix`: a word that begins with one counts as it."""
         self.terms: Final = query_terms(query)
         self._prefixes: Final = [t for t in self.terms if by_prefix or is_prefix_term(t)]
-        self._literals: Final = {term: _literal(term) for term in self.terms}
+        numbers = {t: number for t, number in joined_numbers(query).items() if t in self.terms}
+        self._numbers: Final = {term: _whole_number(number) for term, number in numbers.items()}
+        spelled = {term: _fold_name(number) for term, number in numbers.items()}
+        self._literals: Final = {term: _literal(spelled.get(term, term)) for term in self.terms}
         self.find_in_name: Final = lru_cache(_MAX_CACHED_NAMES)(self._find_in_name)
 
     def find(self, text: str) -> dict[str, list[int]]:
@@ -47,9 +50,12 @@ class TermFinder:
 
     def find_in_title(self, title: str) -> set[str]:
         """Select the terms that a title has."""
-        return {t for name in find_names(title) for t, _ in self.find_in_name(name.group())}
+        words = {t for name in find_names(title) for t, _ in self.find_in_name(name.group())}
+        return words | {t for t, number in self._numbers.items() if number.search(title)}
 
     def _find_in_line(self, line: str, start: int, found: dict[str, list[int]]) -> None:
+        for term, number in self._numbers.items():
+            found[term] += (start + match.start() for match in number.finditer(line))
         for match in find_names(line):
             for term, offset in self.find_in_name(match.group()):
                 if len(found[term]) < MAX_HITS:
@@ -69,6 +75,11 @@ class TermFinder:
 def _fold_name(text: str) -> str:
     """Return a text as a word has its letters: a name that is one word may have `_` between."""
     return fold(text.replace("_", ""))
+
+
+def _whole_number(number: str) -> re.Pattern[str]:
+    """Return a pattern of a number of several parts that is no part of a longer one."""
+    return re.compile(rf"(?<![0-9])(?<![0-9]\.){re.escape(number)}(?![0-9])", re.IGNORECASE)
 
 
 def _literal(term: str) -> str:
