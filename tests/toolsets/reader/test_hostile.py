@@ -156,3 +156,14 @@ def test_a_long_path_is_repeated_in_part(shelf: Shelf, path: str, code: str) -> 
     assert len(error["error"]) < 2_000
     usual = "/".join(["a folder of a project"] * 8) + "/guide.md"
     assert usual in shelf.fails("smart_read", file_path=usual)["error"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"), [(b"%PDF-1.7 broken", "FILE_UNREADABLE"), (b"\x7fELF\0\0", "FILE_BINARY")]
+)
+def test_a_plan_names_the_file_that_cannot_be_read(shelf: Shelf, data: bytes, code: str) -> None:
+    shelf.put("good.md", "# Good\n")
+    shelf.put("bad.pdf", data)
+    files = ["good.md", "bad.pdf"]
+    error = shelf.fails("read_plan", file_paths=files, query="a b", budget_tokens=300)
+    assert (error["code"], error["path"]) == (code, "bad.pdf")

@@ -185,7 +185,11 @@ class ReaderService:
         total = len(files.named) + len(files.expanded)
         documents: dict[str, OpenDocument] = {}
         for done, path in enumerate(files.named, start=1):
-            document = await self.documents.open(call, path)
+            try:
+                document = await self.documents.open(call, path)
+            except RolltopError as problem:
+                problem.data["path"] = path  # which of them it is
+                raise
             documents[document.path] = document
             call.report_progress(done, total, "read")
         unread = files.unread
