@@ -396,3 +396,32 @@ def test_addresses_and_file_urls_lead_no_further_than_paths(
     assert shelf.fails("smart_read", file_path=(shelf.folder / ".env").as_uri())["code"] == (
         "FILE_NOT_FOUND"
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("smart_read", {"mode": "full"}),
+        ("read_section", {"section_heading": "A study of lanterns"}),
+    ],
+)
+def test_a_page_says_where_the_file_changed_since_the_one_before(
+    shelf: Shelf, tool: str, more: dict[str, str]
+) -> None:
+    asked = {"file_path": "long.md", "max_tokens": 400, **more}
+
+    def read_on(before: dict[str, Any]) -> dict[str, Any]:
+        return shelf.ok(tool, **before["next"]["arguments"])
+
+    shelf.put("long.md", LONG)
+    first = shelf.ok(tool, **asked)
+    shelf.put("long.md", f"{LONG}\nWhat is put behind moves no line.\n")
+    second = read_on(first)
+    assert "note" not in second
+    shelf.put("long.md", LONG.replace("## Abstract", "A new line.\n\n## Abstract"))
+    third = read_on(second)
+    assert "changed" in third["note"]
+    assert "changed" in read_on(third)["note"]
+    again = shelf.ok(tool, **asked)
+    assert "note" not in again
+    assert "note" not in read_on(again)

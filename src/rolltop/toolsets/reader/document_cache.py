@@ -78,6 +78,11 @@ class OpenDocument:
     tokens: int
     costs: Sequence[int]
     has_text: bool = True
+    is_rewritten: bool = False
+    """Whether another text was read at this path, of which a caller may go on with the next page.
+
+    One that this text begins with is no other.
+    """
     summaries: dict[tuple[str | None, str, int, int], JsonObject | None] = field(
         default_factory=dict[tuple[str | None, str, int, int], "JsonObject | None"]
     )
@@ -245,6 +250,9 @@ class DocumentCache:
         limit: int = self._app.settings["reader.cache_bytes"]
         with self._lock:
             before = self._documents.pop(document.path, None)
+            if before and before.has_text:
+                is_longer = document.text.startswith(before.text)
+                document.is_rewritten = before.is_rewritten or not is_longer
             self._weight += document.weight - (before.weight if before else 0)
             self._documents[document.path] = document
             while self._weight > limit and len(self._documents) > 1:

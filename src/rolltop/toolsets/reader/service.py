@@ -49,6 +49,7 @@ _HEAD_BYTES: Final = 8192
 _MAX_SUGGESTIONS: Final = 5
 _NONE_READ_NOTE: Final = "None of the files could be read."
 _FULL_TEXT_NOTE: Final = "A summary would not be shorter: this is the document itself."
+_CHANGED_NOTE: Final = "The file has changed since an earlier page was read: lines may have moved."
 _LIST_NOTE: Final = "read_section takes an id, a title or a number."
 _SUGGESTIONS_HINT: Final = (
     "Ask for one of the suggestions by its id, or call list_sections for all of them."
@@ -70,11 +71,12 @@ class ReaderService:
         mode: ReadMode,
         style: SummaryStyle,
         bound: int,
-        position: tuple[int, int] | None,
+        position: tuple[int, int | None] | None,
     ) -> JsonObject | TextPage:
         """Read a document in full, or its summary if it is long or a summary is asked for.
 
-        `position`, a line and a character in it, means the full text from there.
+        `position`, a line and a character in it, means the full text from there. Only calls that
+        read on name a character.
         """
         tools = self._available_tools("list_sections", "read_section", "smart_read")
 
@@ -82,11 +84,12 @@ class ReaderService:
             is_long = document.tokens > self._app.settings["reader.threshold_tokens"]
             place = self._place(document)
             if position or mode == "full" or (mode == "auto" and not is_long):
-                return _full_text(document, place, call.budget, position or (1, 0))
+                return _full_text(document, place, call.budget, position or (1, None))
             # It counts its own tokens, as sent.
             uri = file_address(*place) if place and not self._app.registry.uses_aliases else None
-            summary = summary_answer(document, uri, style, bound, call.budget, tools)
-            return summary or _full_text(document, place, call.budget, (1, 0), note=_FULL_TEXT_NOTE)
+            return summary_answer(document, uri, style, bound, call.budget, tools) or _full_text(
+                document, place, call.budget, (1, None), note=_FULL_TEXT_NOTE
+            )
 
         return await self.documents.answer(call, path, answer)
 
@@ -275,7 +278,9 @@ class ReaderService:
             "id": section.id,
             "path_titles": list(section.title_path),
         }
-        if not char_start:  # calls that continue need no repetition
+        if change := _note_change(document, reads_on=char_start > 0):
+            fields["note"] = change
+        elif not char_start:  # calls that read on need no repetition
             fields |= _note_field(document) | _alternatives(found[1:], budget)
         text, has_more = _text_window(document.text, start + char_start, end, budget)
         return TextPage(
@@ -298,11 +303,11 @@ def _full_text(
     document: OpenDocument,
     place: Place | None,
     budget: int,
-    position: tuple[int, int],
+    position: tuple[int, int | None],
     note: str = "",
 ) -> TextPage:
     """Return the document's text from a line and a character in it on."""
-    line, char = position
+    line, char = position[0], position[1] or 0
     lines = max(1, len(document.starts))
     if line > lines:
         raise InvalidArgument(
@@ -312,7 +317,8 @@ def _full_text(
     first = document.starts[line - 1] if document.text else 0
     _check_char_start(char, len(document.text) - first, "text from there")
     fields: JsonObject = {"type": "full", "tokens": document.tokens, "path": document.path}
-    if notes := " ".join(filter(None, (note, document.document.note))):
+    change = _note_change(document, reads_on=position[1] is not None)
+    if notes := " ".join(filter(None, (note, change, document.document.note))):
         fields["note"] = notes
     start = first + char
     text, has_more = _text_window(document.text, start, len(document.text), budget)
@@ -377,6 +383,12 @@ def _truncate_heading(heading: str) -> str:
     if len(heading) <= MAX_HEADING_LENGTH:
         return heading
     return heading[: MAX_HEADING_LENGTH - 1] + "…"
+
+
+def _note_change(document: OpenDocument, *, reads_on: bool) -> str:
+    """Return a note if a call reads on in a file that has changed since it was begun, else ""."""
+    document.is_rewritten = document.is_rewritten and reads_on
+    return _CHANGED_NOTE if document.is_rewritten else ""
 
 
 def _note_field(document: OpenDocument) -> JsonObject:

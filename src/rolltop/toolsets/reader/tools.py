@@ -50,7 +50,7 @@ async def smart_read(
     if line_start is None and address is not None and address.lines is not None:
         line_start = address.lines[0]
     has_position = line_start is not None or char_start is not None
-    position = (line_start or 1, char_start or 0) if has_position else None
+    position = (line_start or 1, char_start) if has_position else None
     return await _service(call).smart_read(
         call, file_path, mode, summary_style, max_summary_tokens, position
     )
