@@ -62,7 +62,8 @@ def reconcile(note: Note, remote: RemoteNote, versions: Iterable[Version]) -> Me
         if is_synced and note.server_version == remote.version and note.content == theirs:
             return None
         return MergeDecision(theirs, BackendState("synced", remote.version))
-    if not is_synced:
+    is_untouched = is_synced or note.sync_state == "local"  # it was gone there, and came back
+    if not is_untouched:
         return _rebase_local(note, remote, versions)
     if note.server_version is None or remote.version > note.server_version:
         return MergeDecision(theirs, BackendState("synced", remote.version))
@@ -155,8 +156,7 @@ def _rebase_local(
         state = "conflict" if note.sync_state == "conflict" else "pending"
         return MergeDecision(ours, BackendState(state, remote.version, remote.data))
     if base is None and ours.text == theirs.text:
-        # What went into the trash because it was gone there was put there by nobody.
-        base = Content(ours.text, trash=ours.trash if note.sync_state == "local" else theirs.trash)
+        base = Content(ours.text, trash=theirs.trash)
     merged = None if base is None else _merge_contents(base, ours, theirs)
     if merged is None:
         return _keep_both(ours, remote)
