@@ -1,4 +1,4 @@
-"""Changes of notes that are too large at the backend, or of a form that is not known, wait."""
+"""Changes of notes that the backend fails at, too large or of a form that is not known, wait."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from rolltop.toolsets.notes.clients.http_client import RequestLimits
 from rolltop.toolsets.notes.sync import pull
 from rolltop.toolsets.notes.sync.connection import SyncRecord
+from tests.simperium.server import Reply, Request
 from tests.toolsets.notes.sync.device import EMAIL, Device, before_the_next_write
 from tests.toolsets.notes.sync.test_sync import fill, texts, to
 
@@ -67,3 +68,31 @@ def test_a_change_of_a_note_that_is_too_large_waits_alone(
     assert {note.sync_state for note in device.notes().values()} == {"synced"}
     assert SyncRecord.from_account(device.account()).unread == []
     assert any("changed here" in text for text in texts(device).values())
+
+
+@pytest.mark.parametrize(
+    ("sick", "status", "sent"), [(1, 500, 3), (2, 503, 2), (3, 500, 0), (1, 429, 0)]
+)
+def test_a_note_that_the_backend_fails_at_keeps_no_other_back(
+    device: Device, server: Bucket, simperium: Simperium, *, sick: int, status: int, sent: int
+) -> None:
+    fill(server, 4)
+    device.sync()
+    for number in range(4):
+        device.queue(f"n{number}", to("changed here"))
+    answer = simperium.answer
+
+    def failing(request: Request) -> Reply:
+        if request.method == "POST" and any(f"/i/n{n}/" in request.target for n in range(sick)):
+            return Reply(status)
+        return answer(request)
+
+    simperium.answer = failing  # pyright: ignore[reportAttributeAccessIssue]  # until it is well
+    for _again in range(2):
+        assert device.sync().status == "error"
+    changed = {name for name, data in server.live().items() if data["content"] == "changed here"}
+    assert len(changed) == sent
+    assert device.account().error_count == 2
+    simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # as it was
+    assert device.sync().counts.pushed == 4 - sent
+    assert {note.sync_state for note in device.notes().values()} == {"synced"}

@@ -59,6 +59,8 @@ _BATCH_SIZE: Final = 50
 NO_KEY: Final = OneWrite()
 _CHANGE_ID_NAMESPACE: Final = uuid.UUID("b0b1a3a4-6a4e-4c0f-8f39-0f2f8a6f5d11")
 _MAX_ATTEMPTS: Final = 3
+# Notes that may fail before a sync takes it that the backend is out of order.
+_MAX_FAILED_NOTES: Final = 2
 
 
 @dataclass(frozen=True)
@@ -87,24 +89,33 @@ async def push_changes(
 ) -> None:
     """Send all pending notes; one that is refused, or too large there, holds no other back.
 
+    Nor do a few that fail in another way, which may lie in them: those are tried again next time.
+
     Raises:
-        BackendError: the backend is out of reach, or takes no more for now.
+        BackendError: the backend is out of reach, takes no more for now, or failed for a note.
         LeaseLost: another process syncs this account now.
 
     """
     _account, record = await connection.read(read_record)
-    tried = set(record.unread)
+    tried, failures = set(record.unread), list[BackendError]()
     while True:
         pending = await connection.read(
             Notebook.list_in_states, ["pending"], len(tried) + _BATCH_SIZE
         )
         waiting = [note for note in pending if note.id not in tried]
         if not waiting:
-            return
+            break
         for note in waiting:
             tried.add(note.id)
-            await _push_note(connection, note, counts)
+            try:
+                await _push_note(connection, note, counts)
+            except BackendError as failure:
+                if failure.code == "BACKEND_RATE_LIMIT" or len(failures) == _MAX_FAILED_NOTES:
+                    raise
+                failures.append(failure)
             report(counts.pushed, None, "notes to Simplenote")
+    if failures:
+        raise failures[0]
 
 
 async def write_note(
