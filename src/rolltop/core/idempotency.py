@@ -97,6 +97,12 @@ class IdempotencyKey:
         named = json.dumps([user_id, self.tool, self.key, self.arguments])
         return str(uuid.uuid5(_ID_NAMESPACE, named))
 
+    @property
+    def attempt(self) -> IdempotencyKey:
+        """The key under which is kept what such a call has begun."""
+        named = hashlib.sha256(f"{self.arguments} {self.key}".encode()).hexdigest()
+        return IdempotencyKey(f"{self.tool} begun", named, self.arguments)
+
     def row_of(self, tx: Tx) -> ColumnElement[bool]:
         """The condition of the caller's row."""
         mine = (_a.user_id == tx.scope.user_id, _a.tool == self.tool, _a.key == self.key)
@@ -136,9 +142,26 @@ def run_once(
     if given is None:
         tx.execute(delete(answers).where(key.row_of(tx)))
     else:
-        data = zlib.compress(compact_json(given).encode())
-        tx.execute(update(answers).where(key.row_of(tx)).values(answer=data))
+        tx.execute(update(answers).where(key.row_of(tx)).values(answer=_pack(given)))
     return result
+
+
+def keep_attempt(tx: Tx, key: IdempotencyKey, attempt: JsonObject) -> None:
+    """Keep what a call is about to do at a place that no transaction covers, for the next try."""
+    row = {"arguments": key.arguments, "used_at": tx.now, "answer": _pack(attempt)}
+    mine = {"user_id": tx.scope.user_id, "tool": key.attempt.tool, "key": key.attempt.key}
+    kept = insert(tx.kind, answers).values(**mine, **row)
+    tx.execute(kept.on_conflict_do_update(index_elements=list(mine), set_=row))
+
+
+def find_attempt(tx: Tx, key: IdempotencyKey) -> JsonObject | None:
+    """Return what an earlier call with the key and the arguments was about to do."""
+    return _find_answer(tx, key.attempt)
+
+
+def forget_attempt(tx: Tx, key: IdempotencyKey) -> None:
+    """Keep no more what calls with the key were about to do."""
+    tx.execute(delete(answers).where(key.attempt.row_of(tx)))
 
 
 def _claim(tx: Tx, key: IdempotencyKey) -> None:
@@ -168,6 +191,10 @@ def _find_answer(tx: Tx, key: IdempotencyKey) -> JsonObject | None:
             "or another key.",
         )
     return json.loads(zlib.decompress(row.answer))
+
+
+def _pack(data: JsonObject) -> bytes:
+    return zlib.compress(compact_json(data).encode())
 
 
 def _expiry(tx: Tx) -> datetime:

@@ -263,10 +263,13 @@ class OneWrite:
     """What makes one of several alike writes; a note that it creates gets `new_id`.
 
     `run` runs a function that saves a note within a transaction, as `CallContext.run_once` does.
+    What is about to be sent is kept by `keep`, for a later call to `find`.
     """
 
     new_id: str | None = None
     run: Callable[[Tx, Callable[[Tx], SaveResult]], SaveResult] = lambda tx, function: function(tx)
+    keep: Callable[[Tx, JsonObject], None] = lambda _tx, _sent: None
+    find: Callable[[Tx], JsonObject | None] = lambda _tx: None
 
 
 @dataclass(frozen=True)

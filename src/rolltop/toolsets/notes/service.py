@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rolltop import __version__
 from rolltop.core import cursor as cursors
+from rolltop.core import idempotency
 from rolltop.core.addresses import full_address, record_address
 from rolltop.core.context import AppContext, CallContext
 from rolltop.core.db import Tx
@@ -225,11 +226,7 @@ class NoteService:
 
         saved = await call.write_once(answer_local, _write_local, self._app.settings, plan)
         if isinstance(saved, Account):
-            key = call.idempotency_key
-            once = OneWrite(
-                key and key.derive_id(call.principal.user_id),
-                lambda tx, function: call.run_once(tx, answer_local, function),
-            )
+            once = _one_write(call, answer_local)
             offline: bool = self._app.settings["notes.offline_writes"]
             async with self._sync.connect(call.principal, saved) as connection:
                 saved = await push.write_note(connection, note_id, plan, once, offline=offline)
@@ -265,6 +262,25 @@ class NoteService:
 
     def _notify(self, call: CallContext, note_id: str) -> None:
         self._app.notify_changed(call.principal, full_address("note", note_id))
+
+
+def _one_write(call: CallContext, answer: Callable[[SaveResult], JsonObject | None]) -> OneWrite:
+    """Return what makes one write of the calls with the same idempotency key."""
+    key = call.idempotency_key
+    if key is None:
+        return OneWrite()
+
+    def run(tx: Tx, function: Callable[[Tx], SaveResult]) -> SaveResult:
+        saved = call.run_once(tx, answer, function)
+        idempotency.forget_attempt(tx, key)
+        return saved
+
+    return OneWrite(
+        key.derive_id(call.principal.user_id),
+        run,
+        lambda tx, sent: idempotency.keep_attempt(tx, key, sent),
+        lambda tx: idempotency.find_attempt(tx, key),
+    )
 
 
 def _find_id(tx: Tx, settings: Settings, given: str) -> str:

@@ -61,11 +61,11 @@ def before_the_next_write(
     simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # until then
 
 
-def lose_the_next_write(simperium: Simperium, looks: Kind) -> None:
+def lose_the_next_write(simperium: Simperium, looks: Kind, *, how: Kind = "lost") -> None:
     """Let the next write arrive and its answer get lost; looks at the note then fail like that."""
 
     def fail() -> None:
-        simperium.faults.add("lost", "post")
+        simperium.faults.add(how, "post")
         simperium.faults.add(looks, "get", times=4)
 
     before_the_next_write(simperium, fail)

@@ -416,3 +416,53 @@ def test_a_save_with_a_key_makes_one_note_at_the_backend(
     assert call("note_list")["total_items"] == 2
     refused = call("note_save", text="other\n", idempotency_key="once")["error"]
     assert (refused["category"], refused["code"]) == ("CONFLICT", "CONFLICT")
+
+
+APPENDED = {"id": "n", "local_version": 1, "text_patch": [{"op": "add", "ln": 4, "val": "d"}]}
+ONCE: list[dict[str, Any]] = [
+    {"text": "new\n"},
+    {**APPENDED, "tags": ["y"]},
+    {"id": "n", "local_version": 1, "text": "a\nb\nc\nd\n"},
+]
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+@pytest.mark.parametrize("given", ONCE)
+def test_a_save_sent_again_with_its_key_is_found_though_others_wrote_since(
+    call: Call,
+    server: Bucket,
+    simperium: Simperium,
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, Any],
+    *,
+    is_synced: bool,
+) -> None:
+    monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
+    lose_the_next_write(simperium, "unreachable")
+    details = call("note_save", **given, idempotency_key="once")["error"]["details"]
+    sent = server.live()[details["id"]]
+    assert sent["content"].endswith(("new\n", "d\n"))
+    server.post(details["id"], {"content": f"phone\n{sent['content']}"}, None, None)
+    if is_synced:
+        call("note_manage", action="sync")
+    there = server.live()
+    first = call("note_save", **given, idempotency_key="once")
+    assert first["text"] == f"phone\n{sent['content']}"
+    assert first["tags"] == sent["tags"]
+    assert server.live() == there
+    assert call("note_save", **given, idempotency_key="once") == first
+
+
+def test_a_save_that_did_not_arrive_is_made_by_the_next_call_with_its_key(
+    call: Call, server: Bucket, simperium: Simperium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
+    for key, given in {"new": {"text": "new\n"}, "append": APPENDED}.items():
+        before = server.live()
+        lose_the_next_write(simperium, "unreachable", how="html")
+        refused = call("note_save", **given, idempotency_key=key)
+        assert refused["error"]["details"]["may_have_arrived"] is True
+        assert server.live() == before
+        server.post("n", {"content": f"phone\n{before['n']['content']}"}, None, None)
+        assert call("note_save", **given, idempotency_key=key)["sync_state"] == "synced"
+    assert server.live()["n"]["content"] == "phone\nphone\na\nb\nc\nd\n"

@@ -72,6 +72,17 @@ class Upload:
     base: Mapping[str, Any] | None
     version: int | None
 
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> Upload:
+        """Return what `data` was made of."""
+        return cls(data["id"], parse_content(data["object"]), data["base"], data["version"])
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What is to be sent, as JSON."""
+        whole = build_object(self.content, None)
+        return {"id": self.note_id, "object": whole, "base": self.base, "version": self.version}
+
 
 @dataclass(frozen=True)
 class UploadResult:
@@ -142,17 +153,16 @@ async def write_note(
     if once.new_id is not None:
         new_id = await connection.read(_find_free_id, once.new_id, new_id)
     try:
+        if (written := await _find_written(connection, once)) is not None:
+            return await connection.write(_write_once, once, _as_it_is, SaveResult(written))
         for attempt in range(_MAX_ATTEMPTS):
             if note_id is not None:
                 await _refresh_note(connection, note_id)
-            edit = await connection.write(plan)
-            note, new_id = edit.before, edit.id or new_id
-            upload = Upload(new_id, edit.content, None, None)
-            if note is not None:
-                if note.sync_state == "synced" and note.content == edit.content:
-                    unchanged = SaveResult(note, edit.moved)
-                    return await connection.write(_write_once, once, _as_it_is, unchanged)
-                upload = Upload(note.id, edit.content, base_object(note), note.server_version)
+            edit, upload = await connection.write(_plan_upload, plan, new_id, once)
+            note, new_id = edit.before, upload.note_id
+            if note is not None and note.sync_state == "synced" and note.content == edit.content:
+                unchanged = SaveResult(note, edit.moved)
+                return await connection.write(_write_once, once, _as_it_is, unchanged)
             sent = await _upload_note(connection.backend, upload, again=attempt > 0)
             if sent is not None:
                 await _pull_overwritten(connection, note, sent)
@@ -164,6 +174,31 @@ async def write_note(
             raise
         return await connection.write(_write_once, once, _queue_edit, plan, new_id)
     raise _contention_error()
+
+
+def _plan_upload(
+    notebook: Notebook, plan: Callable[[Notebook], Edit], new_id: str, once: OneWrite
+) -> tuple[Edit, Upload]:
+    """Plan an edit, and keep with its key what is to be sent."""
+    edit = plan(notebook)
+    upload = Upload(edit.id or new_id, edit.content, None, None)
+    if (note := edit.before) is not None:
+        upload = Upload(note.id, edit.content, base_object(note), note.server_version)
+    once.keep(notebook.tx, upload.data)
+    return edit, upload
+
+
+async def _find_written(connection: AccountConnection, once: OneWrite) -> Note | None:
+    """Return the note of a call with this key that was sent, arrived and was not answered."""
+    begun = await connection.read(lambda notebook: once.find(notebook.tx))
+    if begun is None:
+        return None
+    sent = Upload.of_data(begun)
+    remote = await _refresh_note(connection, sent.note_id)
+    is_new = sent.note_id == once.new_id  # then nobody else has the id
+    if remote is None or not (is_new or _contains(remote, sent)):
+        return None
+    return await connection.read(Notebook.get, sent.note_id)
 
 
 async def _pull_overwritten(
@@ -411,8 +446,8 @@ def _contains(present: RemoteNote, upload: Upload) -> bool:
     return includes_changes(parse_content(upload.base), upload.content, present.content)
 
 
-async def _refresh_note(connection: AccountConnection, note_id: str) -> None:
-    """Pull one note if the backend has something else than what is known here."""
+async def _refresh_note(connection: AccountConnection, note_id: str) -> RemoteNote | None:
+    """Pull one note if the backend has something else than what is known here; return it."""
     known = await connection.read(Notebook.get, note_id)
     remote = await connection.backend.get(note_id)
     version = None if known is None else known.server_version
@@ -422,6 +457,7 @@ async def _refresh_note(connection: AccountConnection, note_id: str) -> None:
             await pull.write(remote_changes.trash_vanished, note_id, version)
     elif known is None or not _is_known_version(known, remote):
         await pull.write(remote_changes.apply_note, remote, version)
+    return remote
 
 
 def _is_known_version(note: Note, remote: RemoteNote) -> bool:
