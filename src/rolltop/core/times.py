@@ -14,6 +14,8 @@ _DAY: Final = timedelta(days=1)
 _WEEK: Final = 7
 _MAX_LENGTH: Final = 60
 _MINUTE: Final = re.compile(r".*[T ]\d{2}:?\d{2}(?:Z|[+-]\d{2}(?::?\d{2})?)?", re.IGNORECASE)
+# "2026-12-01 17:00 UTC", and "… 17:00:00 +0200" as git writes it.
+_ZONE_GAP: Final = re.compile(r"\s(?:UTC|GMT)$|(?<=:\d\d)\s(?=[+-]\d\d:?\d\d$)", re.IGNORECASE)
 _UNITS: Final = {
     "m": timedelta(minutes=1),
     "h": timedelta(hours=1),
@@ -61,7 +63,7 @@ def parse_span(text: str, name: str, now: datetime, *, ahead: bool = False) -> S
     A weekday alone is the last one, or with `ahead` the coming one, today included. Raises
     InvalidArgument.
     """
-    said = text.strip()
+    said = _ZONE_GAP.sub("", text.strip())
     try:
         span = _parse_iso(said) or _parse_words(" ".join(said.lower().split()), now, ahead=ahead)
     except (ValueError, OverflowError):
