@@ -269,6 +269,7 @@ def test_one_endless_line_is_one_part() -> None:
     ("markup", "title"),
     [
         ("<code>fetch</code>(<i>url</i>)", "fetch(url)"),
+        ('<a href="fn.html">open</a> -&gt; <a href="unit.html">()</a>', "open -> ()"),
         ('<a href="#api">API</a> of <b>C</b><sup>++</sup>', "API of C++"),
         ("Two<br/>lines <p>more</p>text", "Two lines more text"),
         ('Usage<a class="headerlink" href="#usage" title="Link here">¶</a>', "Usage"),
@@ -279,3 +280,9 @@ def test_one_endless_line_is_one_part() -> None:
 def test_a_title_of_html_reads_as_in_a_browser(markup: str, title: str) -> None:
     found = parse_outline(f"<h1>Page</h1>\n<h2>{markup}</h2>\n<p>text</p>\n", "html").sections
     assert [section.title for section in found] == ["Page", title]
+
+
+def test_a_long_title_of_html_ends_without_a_part_of_a_tag() -> None:
+    markup = "".join(f'<a class="trait" href="../trait{at}.html">Trait</a> ' for at in range(99))
+    (section,) = parse_outline(f"<h1>{markup}</h1>\n", "html").sections
+    assert set(section.title.split()) == {"Trait"}

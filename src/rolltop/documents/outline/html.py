@@ -34,13 +34,14 @@ _VALUE: Final = r"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+|(?=>|\Z)
 _ATTRIBUTE: Final = rf"[^\s/>][^\s/>=]*+(?:\s*+=\s*+{_VALUE})?"
 _REST_OF_TAG: Final = re.compile(r"[^\s/>]*+" + repetition(r"[\s/]++", _ATTRIBUTE) + ">")
 _COMMENT_END: Final = re.compile(r"--!?>")
-_TAG: Final = re.compile(r"<[!/?A-Za-z][^<>]*+>")
+_TAG: Final = re.compile(r"<[!/?A-Za-z][^<>]*+(?:>|\Z)")  # the last may be cut
 # A tag at which words end; others, as of `code` or `b`, stand inside words too.
 _BREAK: Final = re.compile(
     r"<(?:br|hr|img|/?(?:p|div|li|ul|ol|dl|dt|dd|table|tr|td|th))(?=[\s/>])[^<>]*+>", re.IGNORECASE
 )
 # A link to the heading itself, which sites put beside it: a sign, or nothing that shows.
-_PERMALINK: Final = re.compile(r"<a\s[^<>]*+>(?:[^\w<>&]|&#?\w{1,8};)*</a\s*>", re.IGNORECASE)
+_SIGN: Final = "[\\s#\xa7\xb6\u200b\ue000-\uf8ff\U0001f517]|&(?:sect|para|#\\w{2,6});"
+_PERMALINK: Final = re.compile(rf"<a\s[^<>]*+>(?:{_SIGN})*</a\s*>", re.IGNORECASE)
 _MAX_TITLE: Final = 2_000
 
 
