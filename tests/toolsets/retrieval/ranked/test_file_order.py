@@ -49,6 +49,16 @@ def test_implementation_comes_first_unless_another_kind_is_asked_for(
     assert paths(forest, f"reef the sail {word}") == [path, "zz/src/sails.py"]
 
 
+def test_a_test_whose_name_tells_the_whole_question_does_not_come_first(forest: Forest) -> None:
+    tested = "def test_streaming_csv_response(sails):\n    # It streams the CSV.\n    reef()\n"
+    forest.put("code/tests/test_csv.py", tested)
+    produced = "def write(sails):\n    # As CSV, streaming: a response.\n    reef()\n"
+    forest.put("code/views/base.py", produced)
+    question = "where is the streaming CSV response"
+    assert paths(forest, question) == ["views/base.py", "tests/test_csv.py"]
+    assert paths(forest, f"{question} tested")[0] == "tests/test_csv.py"
+
+
 def test_an_older_version_comes_after_the_newer_one_beside_it_unless_it_is_named(
     forest: Forest,
 ) -> None:

@@ -32,7 +32,7 @@ class _FieldWeights(NamedTuple):
     Of a file: its chunks add to each other, `file_mates` times the sum, each next best by
     `mates_decay` as much; `stem` is the share of its name's words that the query has, less for long
     queries, `whole_stem` for all of them; `aside` and `depth` are factors, of files that are no
-    implementation and of each folder.
+    implementation (of tests twice) and of each folder.
     """
 
     name: float = 12.0

@@ -24,6 +24,7 @@ from rolltop.toolsets.retrieval.ranked.candidates import (
 )
 from rolltop.toolsets.retrieval.ranked.file_kinds import (
     DOCUMENT,
+    TEST,
     find_superseded,
     wanted_kinds,
 )
@@ -179,9 +180,10 @@ def _rerank(
         scored.sort(key=lambda pair: (-pair[1].value, pair[0].chunk.line))
         mates = sum(score.value * WEIGHTS.mates_decay**at for at, (_, score) in enumerate(scored))
         file = WEIGHTS.file_mates * mates + scorer.score_stem(path)
-        factor = WEIGHTS.depth ** path.count("/")
-        for is_aside in (scored[0][0].kinds - wanted, path in superseded):
-            factor *= WEIGHTS.aside if is_aside else 1
+        kinds = scored[0][0].kinds - wanted
+        # The name of a test tells in many words what the implementation is called in few.
+        steps = bool(kinds) + (TEST in kinds) + (path in superseded)
+        factor = WEIGHTS.depth ** path.count("/") * WEIGHTS.aside**steps
         for at, (candidate, score) in enumerate(scored):
             ahead = 0.0 if at else _AHEAD * found.named.get(path, 0)
             yield candidate, round((score.value + file) * factor + ahead, 4), score.why
