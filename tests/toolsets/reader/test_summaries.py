@@ -413,3 +413,17 @@ def test_keywords_of_a_script_without_spaces_are_words(
     shelf.put("d.md", "\n".join(sentences) + "\n" + rest)
     content = shelf.ok("smart_read", file_path="d.md", mode="summary")["content"]
     assert words == set(content.split("\n")[0].removeprefix("KEYWORDS (extracted): ").split(", "))
+
+
+@pytest.mark.parametrize(("lines", "length"), [(1, 2_500), (1, 1_000), (30, 100), (200, 30)])
+def test_a_text_of_long_lines_is_quoted_by_its_sentences(
+    shelf: Shelf, lines: int, length: int
+) -> None:
+    rng = random.Random(5)  # noqa: S311  # made-up text
+    kept = [[sentence(rng) for _ in range(length)] for _ in range(lines)]
+    answer = summary(shelf, "\n".join(map(" ".join, kept)), "talk.txt")
+    quoted = re.findall(r"(?m)^L(\d+): (.+)$", answer["content"])
+    assert len(quoted) > 5
+    assert all(said in kept[int(line) - 1] for line, said in quoted)
+    assert "Lines 1-" not in answer["content"]
+    assert answer["coverage"]["included"]["section_headers"] is False

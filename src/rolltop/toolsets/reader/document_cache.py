@@ -101,7 +101,8 @@ class OpenDocument:
     @cached_property
     def material(self) -> Material:
         """What summaries of the document are made from."""
-        return analyze(self.text, self.document.kind, self.sections, self.costs, self.starts)
+        titled = () if self.document.outline.is_divided else self.sections
+        return analyze(self.text, self.document.kind, titled, self.costs, self.starts)
 
     @property
     def weight(self) -> int:

@@ -32,6 +32,7 @@ _MAX_KEYWORDS: Final = 8
 _OPENING_LINES: Final = 40
 _OPENING_CHARACTERS: Final = 20_000
 _GENRE_CHARACTERS: Final = 40_000
+_SENTENCE_END: Final = re.compile(r"[.!?]\s|[\u3002\uff01\uff1f]")
 _CITATION: Final = re.compile(
     r"\[\d{1,3}(?: ?[,\u2013-] ?\d{1,3}){0,20}\](?![(:])|"
     r"\([A-Z][\w'\u2019-]{1,40}(?: et al\.?| (?:and|&) [A-Z][\w'\u2019-]{1,40})?"
@@ -141,9 +142,23 @@ def _windows(text: str, section_offsets: Sequence[int]) -> Iterator[tuple[int, i
         if at < len(section_offsets) and section_offsets[at] < place + step:
             start = section_offsets[at]
         else:
-            start = text.find("\n", place, place + step) + 1 or place if place else 0
-        yield start, text.rfind("\n", start, start + width) + 1 or start + width
+            start = _first_start(text, place, place + step) if place else 0
+        yield start, _last_end(text, start, start + width)
     yield len(text), len(text)
+
+
+def _first_start(text: str, start: int, end: int) -> int:
+    """Return where the first line begins between two offsets, in a long line a sentence."""
+    if line := text.find("\n", start, end) + 1:
+        return line
+    found = _SENTENCE_END.search(text, start, end)
+    return found.end() if found else start
+
+
+def _last_end(text: str, start: int, end: int) -> int:
+    """Return where the last line ends between two offsets, in a long line a sentence."""
+    sentences = (found.end() for found in _SENTENCE_END.finditer(text, start, end))
+    return text.rfind("\n", start, end) + 1 or max(sentences, default=end)
 
 
 def _first_lines(text: str) -> Iterator[Sentence]:
