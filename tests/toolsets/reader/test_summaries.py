@@ -427,3 +427,18 @@ def test_a_text_of_long_lines_is_quoted_by_its_sentences(
     assert all(said in kept[int(line) - 1] for line, said in quoted)
     assert "Lines 1-" not in answer["content"]
     assert answer["coverage"]["included"]["section_headers"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "part"),
+    [
+        ("a.csv", 'id,text\n7,"The lamp is lit and it is good here."\n', "tables_and_figures"),
+        ("a.tsv", "id\ttext\n7\tThe lamp is lit and it is good here.\n", "tables_and_figures"),
+        ("a.jsonl", '{"text": "The lamp is lit and it is good here."}\n', "code_examples"),
+    ],
+)
+def test_rows_of_data_are_no_sentences(shelf: Shelf, name: str, row: str, part: str) -> None:
+    answer = summary(shelf, row * 3_000, name)
+    assert answer["content"].startswith(f"BEGINNING:\nL1: {row.splitlines()[0]}")
+    assert answer["coverage"]["excluded"][part] is True
+    assert not any(answer["coverage"]["included"].values())

@@ -24,6 +24,8 @@ from rolltop.toolsets.reader.summary.ranking import SentenceRanking, detect_genr
 if TYPE_CHECKING:
     from rolltop.documents.outline import Section
 
+ROWS: Final = {"csv": "csv", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
+"""Kinds of data by the extensions of texts that are rows of it."""
 SAMPLE_CHARACTERS: Final = 160_000
 """A longer document is sampled evenly for sentences."""
 _WINDOWS: Final = 40
@@ -77,7 +79,8 @@ def analyze(
     titles = [section.title for section in sections]
     lines = [section.start_line for section in sections]
     genre = detect_genre(kind, text[:_GENRE_CHARACTERS].split("\n"), titles)
-    seen = ContentKinds(code=kind in DATA_KINDS or "```" in text, figures="![" in text)
+    is_code = kind in DATA_KINDS - {"csv"} or "```" in text
+    seen = ContentKinds(code=is_code, tables=kind == "csv", figures="![" in text)
     opening = list(islice(_first_lines(text), _OPENING_LINES))
     visible = visible_text(text, kind, seen)
     if visible is not text:

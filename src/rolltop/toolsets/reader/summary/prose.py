@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self
 
 from rolltop.toolsets.reader.summary.comments import comment_text
 
-DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini"})
+DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini", "csv"})
 _PROGRAMS: Final = "python javascript java c go rust ruby php csharp shell kotlin swift"
 SOURCE_KINDS: Final = frozenset(_PROGRAMS.split())
 _MARKDOWN: Final = frozenset({"markdown", "notebook"})
