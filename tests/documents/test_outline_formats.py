@@ -286,3 +286,20 @@ def test_a_long_title_of_html_ends_without_a_part_of_a_tag() -> None:
     markup = "".join(f'<a class="trait" href="../trait{at}.html">Trait</a> ' for at in range(99))
     (section,) = parse_outline(f"<h1>{markup}</h1>\n", "html").sections
     assert set(section.title.split()) == {"Trait"}
+
+
+@pytest.mark.parametrize(
+    ("argument", "title"),
+    [
+        (r"Intro\label{sec:intro}", "Intro"),
+        (
+            r"Results\footnote{With {\em many} thanks.} of \cite[p.~3]{knuth} 1984",
+            "Results of 1984",
+        ),
+        (r"\texorpdfstring{$\pi_{k < n}(S^{n})$}{Homotopy} of spheres", "Homotopy of spheres"),
+        (r"Solution to \cref{ex:composition}", "Solution to"),
+    ],
+)
+def test_a_title_of_latex_has_only_what_shows_as_words(argument: str, title: str) -> None:
+    (section,) = parse_outline(f"\\section{{{argument}}}\n\nText.\n", "latex").sections
+    assert section.title == title

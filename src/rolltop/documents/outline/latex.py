@@ -28,7 +28,13 @@ _OPTION: Final = re.compile(r"\s{0,80}\[[^\[\]\n]{0,400}\]")
 _BRACE: Final = re.compile(r"\s{0,80}\{")
 _BRACES: Final = re.compile(r"\\.|[{}]")
 _FORMATTING: Final = re.compile(
-    r"\\(?:text(?:bf|it|tt|sc|sf|rm|up|normal)|emph|texorpdfstring|ensuremath|mathrm|label)\b\s*"
+    r"\\(?:text(?:bf|it|tt|sc|sf|rm|up|normal)|emph|ensuremath|mathrm)\b\s*"
+)
+_ARGUMENT: Final = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+# What shows as no word: marks, references, and formulas before the words that stand for them.
+_UNREADABLE: Final = re.compile(
+    r"\\(?:label|footnote|thanks|index|cite[a-z]*|(?:[cC]|eq|auto)?ref|texorpdfstring)"
+    rf"\*?\s*(?:\[[^\[\]]*\])*{_ARGUMENT}"
 )
 _MAX_TITLE: Final = 2_000
 _MAX_BRACES: Final = 30
@@ -75,5 +81,5 @@ def _argument(text: str, at: int) -> str | None:
 
 
 def _plain(title: str) -> str:
-    title = _FORMATTING.sub("", title).replace("~", " ").replace("\\\\", " ")
+    title = _FORMATTING.sub("", _UNREADABLE.sub("", title)).replace("~", " ").replace("\\\\", " ")
     return re.sub(r"\\(?=[&%$#_{}])|(?<!\\)[{}]", "", title)
