@@ -8,7 +8,14 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from rolltop.core.fulltext.analyzer import blocks, find_names, fold, tokenize, uses_pairs
+from rolltop.core.fulltext.analyzer import (
+    MAX_NAME_LENGTH,
+    blocks,
+    find_names,
+    fold,
+    tokenize,
+    uses_pairs,
+)
 from rolltop.core.fulltext.bm25 import is_prefix_term, joined_numbers, query_terms
 
 MAX_HITS: Final = 200_000
@@ -24,7 +31,8 @@ class TermFinder:
         """Take the query's terms; `by_prefix`: a word that begins with one counts as it."""
         self.terms: Final = query_terms(query)
         self._prefixes: Final = [t for t in self.terms if by_prefix or is_prefix_term(t)]
-        numbers = {t: number for t, number in joined_numbers(query).items() if t in self.terms}
+        short = ((t, n) for t, n in joined_numbers(query).items() if len(n) <= MAX_NAME_LENGTH)
+        numbers = {term: number for term, number in short if term in self.terms}
         self._numbers: Final = {term: _whole_number(number) for term, number in numbers.items()}
         spelled = {term: _fold_name(number) for term, number in numbers.items()}
         self._literals: Final = {term: _literal(spelled.get(term, term)) for term in self.terms}
