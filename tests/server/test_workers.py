@@ -130,6 +130,16 @@ def test_what_keeps_a_worker_from_serving_ends_all_and_is_said_once(tmp_path: Pa
     assert len([line for line in lines if "token" in line]) == 1
 
 
+def test_a_store_that_is_refused_ends_all_and_no_worker_is_started_again(tmp_path: Path) -> None:
+    store = tmp_path / "data" / "desk.db"
+    store.parent.mkdir()
+    store.write_bytes(b"no store at all" * 100)
+    with Workers(tmp_path, "--workers=2") as refused:
+        assert refused.ends() == 1
+        lines = refused.stderr.rest()
+    assert len([line for line in lines if "damaged" in line]) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings"),
     [

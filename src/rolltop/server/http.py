@@ -19,7 +19,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp
 
 from rolltop.core import logging
-from rolltop.core.errors import InvalidConfig, RolltopError
+from rolltop.core.errors import InvalidConfig, RolltopError, Unavailable
 from rolltop.core.process_exit import exit_now
 from rolltop.core.settings import Settings
 from rolltop.server import traces
@@ -87,6 +87,9 @@ def serve(
     sys.setswitchinterval(_SWITCH_INTERVAL)
     _limit_arenas()
     app.user.check()
+    if inherited is not None:  # before it is taken to serve: one that ends later is replaced
+        with suppress(Unavailable):
+            app.context.database.open()
     if opened is None:
         authentication.check()
     sent = None
