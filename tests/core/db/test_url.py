@@ -93,6 +93,8 @@ def test_what_drivers_take_is_accepted(url: str) -> None:
         "sqlite:///desk.db?mode=ro",
         "postgresql",
         "postgresql:desk",
+        "postgresql:/ada:secret@host/desk",
+        "host=db.example.org user=ada password=secret dbname=desk",
         "postgres://ada:secret@127.0.0.1:bad/desk",
         "postgresql://ada:secret@host:/desk",
         "postgresql://ada:secret@one:1,two:2/desk",
@@ -128,6 +130,7 @@ def test_any_other_url_is_refused_with_what_is_allowed(url: str) -> None:
         ),
         ("postgresql:///desk?sslpassword=secret", "postgresql:///desk?sslpassword=***"),
         ("sqlite:////var/lib/desk.db", "sqlite:////var/lib/desk.db"),
+        ("host=db PASSWORD='se cret' user=ada", "***"),
     ],
 )
 def test_a_password_is_never_shown(url: str, shown: str) -> None:

@@ -27,6 +27,7 @@ _PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DO
 # User and password, then host and port, as SQLAlchemy takes a URL apart, which fails at others.
 _USERINFO: Final = re.compile(r"[^:/]*(?::[^@]*)?@")
 _HOST_PORT: Final = re.compile(r"(?:\[[^/?]+\]|[^/:?@\[\]]*)(?::[0-9]{1,5})?(?:[/?].*)?", re.DOTALL)
+_MAY_HOLD_PASSWORD: Final = re.compile(r"@|password", re.IGNORECASE)
 _PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
 
 
@@ -83,7 +84,12 @@ def parse_url(url: str) -> DatabaseUrl:
 
 
 def redact_passwords(url: str) -> str:
-    """Return the URL with every password in it replaced by `***`."""
+    """Return the URL with every password in it replaced by `***`.
+
+    So is the whole of what is no URL and may hold one.
+    """
+    if "://" not in url:
+        return "***" if _MAY_HOLD_PASSWORD.search(url) else url
     hidden = _PASSWORD_IN_AUTHORITY.sub(r"\1:***", url)
     return _PASSWORD_IN_QUERY.sub(r"\1***", hidden)
 
