@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rolltop.cli import options, tokens
+from rolltop.core import accounts
+from rolltop.core.db import SYSTEM, Database
 from rolltop.core.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -105,6 +108,20 @@ def test_a_token_is_revoked_by_its_name_or_id(shell: Shell) -> None:
     states = [line.split()[2] for line in shell("token", "list", ADA).out.splitlines()[1:]]
     assert sorted(states) == ["revoked", "revoked", "valid"]
     assert shell("token", "revoke", ADA, "three").code == 1
+
+
+def test_a_name_means_the_token_that_has_not_expired(shell: Shell) -> None:
+    shell("user", "add", ADA)
+    then = datetime.now(UTC) - timedelta(days=100)
+    with closing(Database(f"sqlite:///{shell.data / 'desk.db'}", clock=lambda: then)) as earlier:
+        ada = earlier.read_sync(SYSTEM, accounts.list_users)[0]
+        given = (ada.id, "laptop", then + timedelta(days=90))
+        earlier.write_sync(SYSTEM, accounts.create_token, *given)
+    shell("token", "create", ADA, "--name", "laptop")
+    for left in (["expired", "revoked"], ["revoked", "revoked"]):
+        assert shell("token", "revoke", ADA, "laptop").code == 0
+        states = [line.split()[2] for line in shell("token", "list", ADA).out.splitlines()[1:]]
+        assert states == left
 
 
 @pytest.mark.parametrize(

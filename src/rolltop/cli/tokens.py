@@ -170,6 +170,7 @@ def _revoke_token(tx: Tx, arguments: Namespace) -> AccessToken:
     user, name_or_id = require_user(tx, arguments.email), arguments.token
     valid = [t for t in accounts.list_tokens(tx, user.id) if t.revoked_at is None]
     named = [token for token in valid if token.name == name_or_id]
+    named = [token for token in named if _token_state(token, tx.now) != "expired"] or named
     if len(named) > 1:
         ids = ", ".join(token.id for token in named)
         raise Conflict(f"Several tokens are named {name_or_id!r}", hint=f"Give an id: {ids}.")
