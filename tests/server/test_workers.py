@@ -116,6 +116,23 @@ def test_workers_that_end_are_replaced(servers: Workers) -> None:
     assert servers.ends() == 0
 
 
+def test_while_one_worker_ends_the_others_take_connections(servers: Workers) -> None:
+    ending, other = servers.both()
+    os.kill(other, signal.SIGSTOP)
+    call = {"name": "desk_changes", "arguments": {"wait_seconds": 50}}
+    connection = http.client.HTTPConnection(servers.host, timeout=PATIENCE)
+    connection.request("POST", "/mcp", *rpc_request("tools/call", call, era=MODERN))
+    assert servers.answering() == ending  # which has the call by now
+    os.kill(other, signal.SIGCONT)
+    os.kill(ending, signal.SIGTERM)
+    servers.stderr.until(rf"stopping pid={ending}")
+    while servers.answering() == ending:  # it has not stopped listening yet
+        pass
+    os.kill(ending, 0)  # it works on its call
+    connection.close()
+    servers.stderr.until(rf'"worker ended" pid={ending} .*code=0')
+
+
 def test_workers_end_with_a_parent_that_is_killed(servers: Workers) -> None:
     servers.both()
     servers.process.kill()

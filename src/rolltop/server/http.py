@@ -107,8 +107,7 @@ def serve(
         ready()
         app.user.check()  # it may have changed whose the settings are
     login = PageLogin(app.context, app.user, authentication, trusts_links=opened is not None)
-    parent = None if inherited is None else inherited.parent
-    code = asyncio.run(_serve(app, authentication, login, listening, opened, parent))
+    code = asyncio.run(_serve(app, authentication, login, listening, opened, inherited))
     if ended is not None:
         ended()
     if sent is not None:
@@ -148,14 +147,17 @@ class _UvicornServer(uvicorn.Server):
         """Close the connections that are only kept for a next request."""
         self._connections.close_idle()
 
-    async def stop_listening(self, listening: Sequence[socket.socket]) -> None:
-        """Refuse new connections; those that were made already bring their first request yet."""
+    async def stop_listening(self, own: Sequence[socket.socket]) -> None:
+        """Refuse new connections; those that were made already bring their first request yet.
+
+        But those at sockets that are not its own alone are left to the others.
+        """
         loop = asyncio.get_running_loop()
         made: list[socket.socket] = []
-        for listener in listening:
+        for listener in own:
             _drop_new_connections(listener)
         await asyncio.sleep(_ACCEPT_SETTLE_SECONDS)
-        for listener in listening:
+        for listener in own:
             with suppress(OSError):  # there is none any more
                 while True:
                     made.append(listener.accept()[0])
@@ -199,7 +201,7 @@ async def _serve(
     login: PageLogin,
     listening: list[socket.socket],
     opened: Callable[[str], None] | None,
-    parent: socket.socket | None,
+    inherited: InheritedSockets | None,
 ) -> int:
     """Serve until a shutdown is requested, then shut down in order; return the exit code."""
     settings = app.context.settings
@@ -221,9 +223,9 @@ async def _serve(
         requested = asyncio.create_task(ending.wait())
         app.start()
         logging.event("started", transport="http", url=f"{_origin(listening[0])}/mcp")
-        if parent is not None:
-            parent.send(READY)
-            asyncio.get_running_loop().add_reader(parent, ending.request, "the parent ended")
+        if inherited is not None:
+            inherited.parent.send(READY)
+            asyncio.get_running_loop().add_reader(inherited.parent, _heed_parent, inherited, ending)
         if opened is not None:
             telling = asyncio.create_task(_tell_link(login, _origin(listening[0]), opened))
             requested.add_done_callback(lambda _: telling.cancel())
@@ -236,7 +238,7 @@ async def _serve(
             await asyncio.sleep(drain)
         loop = asyncio.get_running_loop()
         end = loop.time() + grace
-        await web.stop_listening(listening)
+        await web.stop_listening(await _find_own(listening, inherited))
         app.close_streams(refuse=False)
         routes.close_streams()
         with suppress(TimeoutError):
@@ -249,6 +251,23 @@ async def _serve(
     await app.close(_CLOSE_STORE_TIMEOUT)
     logging.event("stopped")
     return ending.code
+
+
+async def _find_own(
+    listening: Sequence[socket.socket], inherited: InheritedSockets | None
+) -> Sequence[socket.socket]:
+    """Return those sockets from which nobody else takes connections by now."""
+    if inherited is None:
+        return listening
+    await asyncio.sleep(_ACCEPT_SETTLE_SECONDS)  # a signal to all may come here first
+    return () if inherited.is_shared() else listening
+
+
+def _heed_parent(inherited: InheritedSockets, ending: Shutdown) -> None:
+    """End with the parent. That all stop is told by its signal, too."""
+    asyncio.get_running_loop().remove_reader(inherited.parent)
+    if inherited.has_ended():
+        ending.request("the parent ended")
 
 
 async def _tell_link(login: PageLogin, origin: str, opened: Callable[[str], None]) -> None:

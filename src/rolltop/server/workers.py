@@ -1,8 +1,8 @@
 """Several processes that accept from one listening socket: `rolltop serve --http --workers N`.
 
 The parent serves nothing itself. It starts the first worker, once that serves the others, and a new
-one for each that ends. Each has a socket to the parent, over which it says that it serves, and by
-whose end either learns that the other is gone.
+one for each that ends. Each has a socket to the parent, over which it says that it serves and hears
+that all stop, and by whose end either learns that the other is gone.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rolltop.core.settings import Settings
 from rolltop.server.listeners import bind_tcp_socket
 
 READY: Final = b"+"
+_STOP: Final = b"-"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM))
-_SO_DETACH_FILTER: Final = 27
 _RESTART_PAUSE: Final = 1.0  # seconds after one that ended before it served
 
 
@@ -42,7 +42,20 @@ class InheritedSockets:
         listener, parent = (socket.socket(fileno=int(number)) for number in text.split(","))
         for inherited in (listener, parent):
             inherited.set_inheritable(False)
+        parent.settimeout(0)
         return cls(listener, parent)
+
+    def has_ended(self) -> bool:
+        """Whether the parent is gone; to be asked once there is something to read from it."""
+        return not self.parent.recv(1, socket.MSG_PEEK)
+
+    def is_shared(self) -> bool:
+        """Whether others go on to take connections: the parent has not stopped all."""
+        try:
+            self.parent.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        return False
 
 
 def serve_workers(settings: Settings, count: int) -> int:
@@ -157,13 +170,12 @@ class _Supervisor:
         logging.event("worker ended", level="warn", pid=worker.process.pid, code=code)
         if not worker.is_ready:
             self._next_start = time.monotonic() + _RESTART_PAUSE
-        if sys.platform == "linux":  # one that was told to end lets no connection begin any more
-            with suppress(OSError):  # it did not
-                self._listener.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
 
     def _stop(self, number: int) -> None:
         """Pass a signal on; the workers' own sockets are then the last ones."""
         self._is_stopping = True
         self._listener.close()
         for worker in self._workers:
+            with suppress(OSError):  # it has ended
+                worker.link.send(_STOP)
             worker.process.send_signal(number)
