@@ -138,6 +138,23 @@ def test_a_file_that_cannot_be_parsed_is_left_alone(shell: Shell, client: str) -
     assert len([*path.parent.glob("*.bak")]) == 0
 
 
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        ("cursor", '{"mcpServers": []}\n'),
+        ("codex", "mcp_servers = []\n"),
+        ("codex", '[[mcp_servers]]\ncommand = "x"\n'),
+    ],
+)
+def test_servers_in_another_form_are_left_alone(shell: Shell, client: str, text: str) -> None:
+    path = config(shell, client)
+    path.write_text(text)
+    outcome = shell("install", client, "--yes")
+    assert (outcome.code, path.read_text()) == (2, text)
+    assert f"{path} has no" in outcome.err
+    assert shell("uninstall", client, "--yes").code == 0
+
+
 def test_an_entry_that_is_there_is_mended_and_keeps_the_users_own(
     shell: Shell, program: Path
 ) -> None:

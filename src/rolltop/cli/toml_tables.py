@@ -34,7 +34,10 @@ def set_member(text: str, table: str, key: str, value: Mapping[str, object]) -> 
     """Set the table `[table.key]`, at the end if it is new. Raises TomlError."""
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join(_render(f"{table}.{_key(key)}", value))
-    if key in parse(text).get(table, {}):
+    known = parse(text).get(table, {})
+    if not isinstance(known, dict):
+        raise TomlError(f"has no table as {table!r}")
+    if key in known:
         start, end = _find(text, table, key)
         return text[:start] + block + text[end:]
     if not text or text.endswith("\n"):
