@@ -303,3 +303,17 @@ def test_a_long_title_of_html_ends_without_a_part_of_a_tag() -> None:
 def test_a_title_of_latex_has_only_what_shows_as_words(argument: str, title: str) -> None:
     (section,) = parse_outline(f"\\section{{{argument}}}\n\nText.\n", "latex").sections
     assert section.title == title
+
+
+@pytest.mark.parametrize("below", ["{rule}\n", ""])
+@pytest.mark.parametrize("rule", ["=" * 70, "-" * 78, "**********"])
+def test_numbered_titles_between_rules_are_found(rule: str, below: str) -> None:
+    titles = ["1. Introduction", "2. How it works", "2.1 In detail"]
+    text = "".join(f"{rule}\n{one}\n{below.format(rule=rule)}\nIt says more.\n" for one in titles)
+    assert [section.title for section in parse_outline(text, "text").sections] == titles
+
+
+def test_a_title_between_two_lines_of_its_length_is_found() -> None:
+    text = "========\nOverview\n========\n\nText.\n\n*****\nUsage\n*****\n\n----\ncode\n----\n"
+    found = parse_outline(text, "text").sections
+    assert [(section.title, section.level) for section in found] == [("Overview", 1), ("Usage", 2)]

@@ -25,13 +25,16 @@ _UNDERLINE: Final = re.compile(
 )
 _UNDERLINED: Final = re.compile(r"(?:[^\W_]|[\"'(\[#§«“¿¡])[^\n]*")
 _GAP: Final = r"[ \t]{1,40}"  # bounded, since titles are read in quadratic time
-# `3.1  Title`, `4. Title`, `Appendix B. Title`, `Chapter 5`, before a blank line.
+_RULE: Final = re.compile(r"[=\-~^*+_#]{3,}")
+# Above an underlined title: dashes may be the fence of a line of code.
+_OVERLINE: Final = re.compile(r"[=~^*+_#]{3,}")
+# `3.1  Title`, `4. Title`, `Appendix B. Title`, `Chapter 5`, before a blank line or a rule.
 _NUMBERED: Final = re.compile(
     rf"""\n[ ]{{0,3}}(?P<title>(?:
           (?P<number>\d{{1,3}}(?:\.\d{{1,3}}){{0,5}})\.?{_GAP}(?=[^\W\d_]|["'(<`])
         | (?i:chapter|appendix|part|section){_GAP}(?i:[0-9]{{1,3}}|[ivxlc]{{1,7}}|[a-z])\b
       )[^\n]{{0,{MAX_TITLE_LENGTH}}})
-      (?=\n[ \t\r\f]*(?:\n|\Z)|\Z)""",
+      (?=\n[ \t\r\f]*(?:{_RULE.pattern}[ \t\r]*)?(?:\n|\Z)|\Z)""",
     re.VERBOSE,
 )
 _LEADERS: Final = re.compile(r"(?:\.[ ]?){3,}|\s{3,}\d+\s*$")
@@ -71,7 +74,7 @@ def _find_underlined_titles(text: str) -> Iterator[tuple[int, int, str]]:
         title = text[start : found.start()].rstrip()
         if abs(len(title) - len(found["line"])) > _LENGTHS_APART or not start:
             continue
-        if _UNDERLINED.match(title) and _follows_blank_line(text, start):
+        if _UNDERLINED.match(title) and _begins_block(text, start, _OVERLINE):
             yield start, styles.setdefault(found["line"][0], len(styles) + 1), title
 
 
@@ -83,7 +86,7 @@ def _find_numbered_titles(text: str) -> Iterator[tuple[int, int, str]]:
             continue
         if _SENTENCE_END.search(title) and not _is_title_despite_period(text, found):
             continue
-        if _follows_blank_line(text, start):
+        if _begins_block(text, start, _RULE):
             yield start, found["number"].count(".") + 1 if found["number"] else 1, title
 
 
@@ -120,10 +123,11 @@ def _is_item(found: re.Match[str] | None, depth: int) -> bool:
     return found is not None and found.group(1).count(".") == depth
 
 
-def _follows_blank_line(text: str, start: int) -> bool:
-    """Whether a line is the text's first or has a blank one before it."""
+def _begins_block(text: str, start: int, rule: re.Pattern[str]) -> bool:
+    """Whether a line is the text's first or has a blank one, or a rule, before it."""
     before = text.rfind("\n", 0, start - 1) + 1
-    return not text[before : start - 1].strip(" \t\r\f")
+    line = text[before : start - 1].strip(" \t\r\f")
+    return not line or rule.fullmatch(line) is not None
 
 
 def equal_parts(text: str) -> Iterator[Heading]:
