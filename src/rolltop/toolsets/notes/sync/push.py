@@ -157,7 +157,7 @@ async def write_note(
             return await connection.write(_write_once, once, _as_it_is, SaveResult(written))
         for attempt in range(_MAX_ATTEMPTS):
             if note_id is not None:
-                await _refresh_note(connection, note_id)
+                await _refresh_note(connection, note_id, again=attempt > 0)
             edit, upload = await connection.write(_plan_upload, plan, new_id, once)
             note, new_id = edit.before, upload.note_id
             if note is not None and note.sync_state == "synced" and note.content == edit.content:
@@ -243,8 +243,8 @@ async def delete_note(
     `select` returns the note in a transaction, or raises what the tool answers. This is never
     queued: what the backend was not asked to delete would come back.
     """
-    for _attempt in range(_MAX_ATTEMPTS):
-        await _refresh_note(connection, note_id)
+    for attempt in range(_MAX_ATTEMPTS):
+        await _refresh_note(connection, note_id, again=attempt > 0)
         note = await connection.write(select)
         if note.server_version is not None and not await _delete_remote(connection, note):
             continue
@@ -272,6 +272,8 @@ async def _upload_note(
         found = await _find_lost_write(backend, upload, failure)
         written = found or await backend.put(upload.note_id, data, upload.version, change_id)
     if written.outcome == "gone":
+        if await backend.get(upload.note_id) is not None:
+            return None  # not the note, but the version that this was made from
         whole = build_object(upload.content, None)
         written = await backend.put(upload.note_id, whole, None, str(uuid.uuid4()))
     present = written.note
@@ -446,8 +448,14 @@ def _contains(present: RemoteNote, upload: Upload) -> bool:
     return includes_changes(parse_content(upload.base), upload.content, present.content)
 
 
-async def _refresh_note(connection: AccountConnection, note_id: str) -> RemoteNote | None:
-    """Pull one note if the backend has something else than what is known here; return it."""
+async def _refresh_note(
+    connection: AccountConnection, note_id: str, *, again: bool = False
+) -> RemoteNote | None:
+    """Pull one note if the backend has something else than what is known here; return it.
+
+    An older version may be a late answer. Only a write that is not taken shows that the backend
+    went back: that is believed when asked `again`.
+    """
     known = await connection.read(Notebook.get, note_id)
     remote = await connection.backend.get(note_id)
     version = None if known is None else known.server_version
@@ -455,7 +463,9 @@ async def _refresh_note(connection: AccountConnection, note_id: str) -> RemoteNo
     if remote is None:
         if version is not None:
             await pull.write(remote_changes.trash_vanished, note_id, version)
-    elif known is None or not _is_known_version(known, remote):
+    elif known is None or not (
+        _is_known_version(known, remote) or (not again and remote.version < (version or 0))
+    ):
         await pull.write(remote_changes.apply_note, remote, version)
     return remote
 

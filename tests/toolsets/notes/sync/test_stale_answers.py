@@ -1,0 +1,98 @@
+"""A backend that answers with a version it has no more, as one does that reads from a copy."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.toolsets.notes.sync.device import EMAIL, Device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rolltop.toolsets.notes.models import Content
+    from tests.simperium import Simperium
+    from tests.simperium.bucket import Bucket
+    from tests.simperium.server import Reply, Request
+
+
+@pytest.fixture
+def server(simperium: Simperium) -> Bucket:
+    """The account's notes at the server, with one note."""
+    bucket = simperium.notes(EMAIL)
+    bucket.post("n", {"content": "one\n", "tags": [], "deleted": False}, None, None)
+    return bucket
+
+
+def append(line: str) -> Callable[[Content], Content]:
+    """Add a line to a note."""
+    return lambda content: replace(content, text=f"{content.text}{line}\n")
+
+
+def answer_from_a_copy(simperium: Simperium, version: int, times: int) -> None:
+    """Let the server show the note as it was at a version, so many times."""
+    answer: Any = simperium.answer
+    left = [None] * times
+
+    def answering(request: Request) -> Reply:
+        if left and request.method == "GET" and request.target.endswith("/i/n"):
+            left.pop()
+            request = replace(request, target=f"{request.target}/v/{version}")
+        return answer(request)
+
+    simperium.answer = answering  # pyright: ignore[reportAttributeAccessIssue]  # for a while
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("age", [1, 2])
+def test_a_save_is_made_from_the_version_that_is_known(
+    device: Device, simperium: Simperium, server: Bucket, *, age: int, times: int
+) -> None:
+    device.sync()
+    device.save("n", append("two"))
+    device.save("n", append("three"))
+    answer_from_a_copy(simperium, 3 - age, times)
+    note = device.save("n", append("four"))
+    assert server.live()["n"]["content"] == note.text == "one\ntwo\nthree\nfour\n"
+    assert (note.local_version, note.server_version, note.sync_state) == (4, 4, "synced")
+
+
+def test_a_save_after_the_server_went_back_is_made_from_what_it_has(
+    device: Device, server: Bucket
+) -> None:
+    device.sync()
+    backup = copy.deepcopy(server)
+    device.save("n", append("two"))
+    device.save("n", append("three"))
+    server.go_back_to(backup)
+    server.post("n", {"content": "phone\none\n"}, None, None)
+    note = device.save("n", append("four"))
+    assert server.live()["n"]["content"] == note.text
+    device.sync()
+    assert {"phone", "one", "two", "three", "four"} == {
+        word for data in server.live().values() for word in data["content"].split()
+    }
+    device.save("n", lambda content: replace(content, trash=True))
+    server.go_back_to(backup)
+    device.delete("n")
+    assert "n" not in server.live()
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_version_that_the_server_has_no_more_is_no_deletion(
+    device: Device, simperium: Simperium, server: Bucket, status: int
+) -> None:
+    device.sync()
+    backup = copy.deepcopy(server)
+    device.save("n", append("two"))
+    device.save("n", append("three"))
+    server.go_back_to(backup)
+    server.post("n", {"content": "phone\none\n"}, None, None)
+    simperium.faults.add("status", "post", status=status)
+    device.save("n", append("four"))
+    device.sync()
+    words = {word for data in server.live().values() for word in data["content"].split()}
+    assert words == {"phone", "one", "two", "three", "four"}
