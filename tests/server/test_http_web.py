@@ -133,6 +133,40 @@ def test_probe_addresses_must_be_addresses(tmp_path: Path) -> None:
         serve(app)
 
 
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("hosts", "https://desk.example.org"),
+        ("hosts", "desk.example.org/"),
+        ("hosts", "*.example.org"),
+        ("hosts", "2001:db8::1"),
+        ("hosts", "bücher.example"),
+        ("origins", "app.example.org"),
+        ("origins", "https://app.example.org/page"),
+        ("origins", "https://*.example.org"),
+        ("origins", "*"),
+    ],
+)
+def test_a_name_that_no_request_can_come_with_is_no_start(
+    tmp_path: Path, setting: str, name: str
+) -> None:
+    listed = {f"http__allowed_{setting}": ("desk", name) if setting == "hosts" else (name,)}
+    app = make_app(tmp_path, http=True, http__port=0, **listed)
+    with pytest.raises(InvalidConfig, match=rf"^http\.allowed_{setting}: {re.escape(repr(name))}"):
+        serve(app)
+
+
+def test_names_in_every_form_that_requests_have_are_taken(tmp_path: Path) -> None:
+    hosts = "desk,Desk.Example.org.,proxy.example.org:8443,[2001:db8::1],10.0.0.7,a_b"
+    origins = "https://App.example.org/,http://10.0.0.7:3000,vscode-webview://1ab-c,null"
+    given = {"http__allowed_hosts": hosts, "http__allowed_origins": origins}
+    with HttpServer(tmp_path, **given) as server:
+        for host in hosts.split(","):
+            for origin in origins.rstrip("/").split(","):
+                headers = {"host": host, "origin": origin.rstrip("/")}
+                assert server.ask("GET", "/", headers=headers)[0] == 401
+
+
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 TYPE = b"Host: localhost\r\nContent-Type: application/json\r\n"
 ACCEPT = b"Accept: application/json, text/event-stream\r\n"

@@ -30,6 +30,7 @@ _EXPOSED_HEADERS: Final = "mcp-session-id, mcp-protocol-version, www-authenticat
 _PRIVATE_NETWORK: Final = "access-control-request-private-network"
 _WEB_SCHEMES: Final = frozenset({"http", "https"})
 _AUTHORITY: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
+_ORIGIN: Final = re.compile(r"null|[a-z][a-z0-9+.-]*://[^\s/?#@*]+/*", re.IGNORECASE)
 
 
 class HostCheck:
@@ -173,6 +174,17 @@ def probe_networks(settings: Settings) -> list[ipaddress.IPv4Network | ipaddress
                 hint="Write 10.0.0.7 or 10.0.0.0/8.",
             ) from failure
     return networks
+
+
+def check_names(settings: Settings) -> None:
+    """Raise InvalidConfig where a name is listed that no request can come with."""
+    for key, form, example in (
+        ("http.allowed_hosts", _AUTHORITY, "desk.example.org, without https:// and without *"),
+        ("http.allowed_origins", _ORIGIN, "https://desk.example.org, without a path and without *"),
+    ):
+        for text in settings[key]:
+            if not form.fullmatch(text):
+                raise InvalidConfig(f"{key}: {text!r} matches no request", hint=f"Write {example}.")
 
 
 def is_loopback(host: str) -> bool:

@@ -26,7 +26,7 @@ from rolltop.server import traces
 from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
-from rolltop.server.host_check import HostCheck, is_loopback, probe_networks
+from rolltop.server.host_check import HostCheck, check_names, is_loopback, probe_networks
 from rolltop.server.listeners import BACKLOG, bind_tcp_socket, bind_unix_socket
 from rolltop.server.metrics import Metrics
 from rolltop.server.page_login import PageLogin
@@ -84,6 +84,7 @@ def serve(
     exposed = _is_exposed(settings)
     authentication = Authenticator(app.context, app.user, exposed=exposed)
     probe_networks(settings)
+    check_names(settings)
     sys.setswitchinterval(_SWITCH_INTERVAL)
     _limit_arenas()
     app.user.check()
