@@ -8,7 +8,7 @@ texts' own table, so that filters, counts and pages are part of the same stateme
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -133,12 +133,19 @@ def values_of(tx: Tx, phrase_query: PhraseQuery) -> dict[str, Any]:
     return values
 
 
-def count(tx: Tx, phrase: Phrase, limit: int) -> int:
-    """Return how many of the tenant's texts hold the phrase, counted up to `limit`."""
+def counts(tx: Tx, phrases: Iterable[Phrase], limit: int) -> dict[Phrase, int]:
+    """Return how many of the tenant's texts hold each of the phrases, counted up to `limit`."""
+    wanted = list(dict.fromkeys(phrases))
+    if not wanted:
+        return {}
     values = {"owner": tx.scope.tenant_id, "most": limit}
-    values |= values_of(tx, PhraseQuery((phrase,)))
-    ((number,),) = _count_statement(tx.kind, alone=is_only_tenant(tx)).rows(tx, values)
-    return int(number)
+    if tx.kind != "sqlite":
+        return postgres_document_index.counts(tx, wanted, values)
+    statement, found = _count_statement(alone=is_only_tenant(tx)), dict[Phrase, int]()
+    for phrase in wanted:
+        ((number,),) = statement.rows(tx, values | values_of(tx, PhraseQuery((phrase,))))
+        found[phrase] = int(number)
+    return found
 
 
 def matching_texts(kind: DatabaseKind, shape: PhraseShape, *, ranked: bool) -> FromClause:
@@ -270,11 +277,12 @@ def _unindex(tx: Tx, numbers: Sequence[int]) -> None:
 
 
 @cache
-def _count_statement(kind: DatabaseKind, *, alone: bool) -> CompiledStatement:
-    found: Any = matching_texts(kind, PhraseShape(1, 0), ranked=False)
+def _count_statement(*, alone: bool) -> CompiledStatement:
+    """Count texts on SQLite."""
+    found: Any = matching_texts("sqlite", PhraseShape(1, 0), ranked=False)
     number = select(literal(1)).select_from(found)
-    if kind == "sqlite" and not alone:
-        mine = (search_wholes.c.id == found.c.number, owner_of(kind, search_wholes) == OWNER)
+    if not alone:
+        mine = (search_wholes.c.id == found.c.number, owner_of("sqlite", search_wholes) == OWNER)
         number = number.join(search_wholes, and_(*mine))
     limited = number.limit(bindparam("most", type_=Integer)).subquery()
     return CompiledStatement(select(func.count()).select_from(limited))

@@ -203,6 +203,7 @@ class _TermChoice:
 
     notebook: Notebook
     filters: NoteFilters
+    _known: dict[Phrase, int] = field(default_factory=dict[Phrase, int], init=False)
 
     def match(self) -> _Match:
         """Match all words if some note has them, else those that discriminate best."""
@@ -267,9 +268,9 @@ class _TermChoice:
         names = names[: phrase_query.MAX_PHRASES]
         if any(name[-1].endswith("*") for name in names):
             return names, True
-        if names and names[-1] == given[-1] and not self._count(names[-1]):
+        if names and names[-1] == given[-1] and not self._counts(names)[names[-1]]:
             last = self._last_prefix()
-            if self._count(last):
+            if self._counts([last])[last]:
                 return (*names[:-1], last), True
         return names, False
 
@@ -278,10 +279,10 @@ class _TermChoice:
         return phrase_query.split_name(f"{self.filters.typed[-1]}*")
 
     def _counts(self, names: Iterable[Phrase]) -> dict[Phrase, int]:
-        return {name: self._count(name) for name in names}
-
-    def _count(self, name: Phrase) -> int:
-        return document_index.count(self.notebook.tx, name, MAX_RANKED + 1)
+        asked = list(names)
+        new = (name for name in asked if name not in self._known)
+        self._known |= document_index.counts(self.notebook.tx, new, MAX_RANKED + 1)
+        return {name: self._known[name] for name in asked}
 
     def _weights(self, counts: dict[Phrase, int], rare: Iterable[Phrase]) -> tuple[float, ...]:
         """Compute the IDF of each term; SQLite does so itself."""

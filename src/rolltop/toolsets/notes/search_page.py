@@ -84,13 +84,9 @@ def _rank(
 
 def _statistics(notebook: Notebook, terms: list[relevance.QueryTerm]) -> TermStatistics:
     total = list_queries.count_some(notebook)
-    forms = [form for term in terms for form in term.forms]
-    count = document_index.count
-    return TermStatistics(
-        total,
-        0.0,
-        {form: count(notebook.tx, tuple(form.split()), relevance.MAX_COUNTED) for form in forms},
-    )
+    forms = [tuple(form.split()) for term in terms for form in term.forms]
+    counts = document_index.counts(notebook.tx, forms, relevance.MAX_COUNTED)
+    return TermStatistics(total, 0.0, {" ".join(form): counts[form] for form in forms})
 
 
 def _order(note: NoteSummary) -> tuple[float, float, str]:
