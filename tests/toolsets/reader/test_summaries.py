@@ -442,3 +442,38 @@ def test_rows_of_data_are_no_sentences(shelf: Shelf, name: str, row: str, part: 
     assert answer["content"].startswith(f"BEGINNING:\nL1: {row.splitlines()[0]}")
     assert answer["coverage"]["excluded"][part] is True
     assert not any(answer["coverage"]["included"].values())
+
+
+@pytest.mark.parametrize(
+    ("name", "comment"),
+    [
+        ("a.scala", "  // {}\n"),
+        (
+            "a.scala",
+            "/**\n * {}\n * {{{{{{\n * val lamp = new Lamp(with the copper)\n * }}}}}}\n */\n",
+        ),
+        ("a.zig", "    /// {}\n"),
+        ("a.lua", "--- {}\n"),
+        ("a.lua", "--[==[\n{}\n]==]\n"),
+        ("a.hs", "-- | {}\n"),
+        ("a.hs", "{{-| {}\n-}}\n"),
+        ("a.ex", '  @doc """\n  {}\n  """\n'),
+        ("a.r", "#' {}\n"),
+        ("a.sql", "/* {}\n*/\n"),
+        ("a.el", ";;; {}\n"),
+        ("a.erl", "%% {}\n"),
+        ("a.vim", '" {}\n'),
+    ],
+)
+def test_of_a_program_in_any_language_comments_are_quoted(
+    shelf: Shelf, name: str, comment: str
+) -> None:
+    rng = random.Random(5)  # noqa: S311  # made-up text
+    kept = [sentence(rng) for _ in range(150)]
+    code = "let copper = lantern of the harbour with a (mirror) in the garden.\n"
+    text = "".join(f"{comment.format(one)}{code * 5}" for one in kept)
+    answer = summary(shelf, text, name)
+    quoted = re.findall(r"(?m)^L(\d+): (.+)$", answer["content"])
+    assert len(quoted) > 5
+    assert all(said in kept and said in text.split("\n")[int(at) - 1] for at, said in quoted)
+    assert answer["coverage"]["excluded"]["code_examples"] is True

@@ -37,7 +37,12 @@ from rolltop.documents.extractors.formats import is_extracted
 from rolltop.documents.outline import VERSION, Outline, Section
 from rolltop.toolsets.reader import store
 from rolltop.toolsets.reader.models import JsonObject, TokenEncoding
-from rolltop.toolsets.reader.summary.material import ROWS, SAMPLE_CHARACTERS, Material, analyze
+from rolltop.toolsets.reader.summary.material import (
+    KINDS_OF_TEXT,
+    SAMPLE_CHARACTERS,
+    Material,
+    analyze,
+)
 from rolltop.workspace import PathError, ResolvedPath
 from rolltop.workspace.encoding import decode
 from rolltop.workspace.errors import path_unreadable
@@ -101,7 +106,7 @@ class OpenDocument:
     @cached_property
     def material(self) -> Material:
         """What summaries of the document are made from."""
-        kind = ROWS.get(self.path.rpartition(".")[2].lower(), self.document.kind)
+        kind = KINDS_OF_TEXT.get(self.path.rpartition(".")[2].lower(), self.document.kind)
         titled = () if self.document.outline.is_divided else self.sections
         return analyze(self.text, kind, titled, self.costs, self.starts)
 

@@ -17,6 +17,24 @@ else:
     python = lazy("rolltop.documents.outline.python")  # their expressions take long
     source = lazy("rolltop.documents.outline.source")
 
+# Languages without an outline, of which lines that are comments are known: by their extensions the
+# marks of a comment of one line, and what begins and ends one of several lines.
+_FURTHER: Final = {
+    "scala sc dart zig groovy gradle proto sol m mm fs": (r"//[/!]*", r"/\*+", r"\*/"),
+    "sql": (r"--+", r"/\*+", r"\*/"),
+    "lua": (r"--+(?!\[=*\[)", r"--\[=*\[", r"\]=*\]"),
+    "hs elm purs": (r"--+[ ]?[|^]?", r"\{-(?!#)[ ]?\|?", r"-\}"),
+    "ex exs": (r"#+", r'@(?:module|type)?doc[ ]+(?:~[sS])?"""', '"""'),
+    "jl r pl pm tcl nim cr ps1 tf cmake awk": (r"#+'?", r"(?!)", r"\Z"),
+    "clj cljs el lisp scm rkt asm": (r";+", r"(?!)", r"\Z"),
+    "erl hrl": (r"%+", r"(?!)", r"\Z"),
+    "vim": (r'"', r"(?!)", r"\Z"),
+}
+FURTHER_SOURCES: Final = {
+    ending: found for names, found in _FURTHER.items() for ending in names.split()
+}
+_EXAMPLE: Final = re.compile(r"\{\{\{.*?(?:\}\}\}|\Z)", re.DOTALL)  # in documentation of Scala
+_STAR: Final = re.compile(r"^[ \t]*+\*+[ \t]?", re.MULTILINE)
 _LINE: Final = r"(?<!\S)\#[^\n]*+"
 _HERE_DOCUMENT: Final = r"[\"'\\]?(?P<here>[A-Z_]\w*+)"
 _SCRIPTS: Final = {
@@ -36,6 +54,8 @@ def comment_text(text: str, kind: str) -> str:
 
     Those of Python keep their indentation. A comment behind code is left out.
     """
+    if kind in FURTHER_SOURCES:
+        return _further_pattern(kind).sub(_comment_words, text)
     parts: list[str] = []
     depth = end = 0
     ends = _here_ends(text) if kind in _SCRIPTS else {}
@@ -57,6 +77,23 @@ def comment_text(text: str, kind: str) -> str:
             parts.append("\n" * whole.count("\n") if prose is None else prose)
     parts.append("\n" * text.count("\n", end))
     return "".join(parts)
+
+
+@cache
+def _further_pattern(kind: str) -> re.Pattern[str]:
+    line, begin, end = FURTHER_SOURCES[kind]
+    blocks = rf"^[ \t]*+{begin}(?P<block>.*?)(?:{end}[^\n]*+|\Z)"
+    return re.compile(
+        rf"{blocks}|^[ \t]*+{line}[ ]?(?P<line>[^\n]*+)|^[^\n]++", re.MULTILINE | re.DOTALL
+    )
+
+
+def _comment_words(found: re.Match[str]) -> str:
+    """Return a comment without its marks, of code nothing; the lines stay."""
+    if found["block"] is None:
+        return found["line"] or ""
+    words = _EXAMPLE.sub(lambda example: "\n" * example[0].count("\n"), found["block"])
+    return _STAR.sub("", words)
 
 
 def _here_ends(text: str) -> dict[str, list[int]]:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.text.lines import line_starts as starts_of_lines
+from rolltop.toolsets.reader.summary.comments import FURTHER_SOURCES
 from rolltop.toolsets.reader.summary.metadata import DocumentMetadata, TextSpan, read_metadata
 from rolltop.toolsets.reader.summary.prose import (
     DATA_KINDS,
@@ -24,8 +25,12 @@ from rolltop.toolsets.reader.summary.ranking import SentenceRanking, detect_genr
 if TYPE_CHECKING:
     from rolltop.documents.outline import Section
 
-ROWS: Final = {"csv": "csv", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
-"""Kinds of data by the extensions of texts that are rows of it."""
+KINDS_OF_TEXT: Final = {
+    **dict.fromkeys(("csv", "tsv"), "csv"),
+    **dict.fromkeys(("jsonl", "ndjson"), "json"),
+    **{ending: ending for ending in FURTHER_SOURCES},
+}
+"""What texts without an outline of their own are, by their extensions: rows of data or programs."""
 SAMPLE_CHARACTERS: Final = 160_000
 """A longer document is sampled evenly for sentences."""
 _WINDOWS: Final = 40

@@ -12,11 +12,11 @@ from itertools import accumulate, count
 from string import ascii_letters
 from typing import Final, NamedTuple, Self
 
-from rolltop.toolsets.reader.summary.comments import comment_text
+from rolltop.toolsets.reader.summary.comments import FURTHER_SOURCES, comment_text
 
 DATA_KINDS: Final = frozenset({"json", "yaml", "toml", "ini", "csv"})
 _PROGRAMS: Final = "python javascript java c go rust ruby php csharp shell kotlin swift"
-SOURCE_KINDS: Final = frozenset(_PROGRAMS.split())
+SOURCE_KINDS: Final = frozenset(_PROGRAMS.split()).union(FURTHER_SOURCES)
 _MARKDOWN: Final = frozenset({"markdown", "notebook"})
 _COMMENT_FORMATS: Final = dict.fromkeys(SOURCE_KINDS, "markdown") | {"python": "restructuredtext"}
 
