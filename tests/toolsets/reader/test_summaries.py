@@ -453,6 +453,7 @@ def test_rows_of_data_are_no_sentences(shelf: Shelf, name: str, row: str, part: 
             "/**\n * {}\n * {{{{{{\n * val lamp = new Lamp(with the copper)\n * }}}}}}\n */\n",
         ),
         ("a.zig", "    /// {}\n"),
+        ("a.css", "/* {} */\n"),
         ("a.lua", "--- {}\n"),
         ("a.lua", "--[==[\n{}\n]==]\n"),
         ("a.hs", "-- | {}\n"),

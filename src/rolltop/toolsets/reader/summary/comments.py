@@ -20,12 +20,16 @@ else:
 # Languages without an outline, of which lines that are comments are known: by their extensions the
 # marks of a comment of one line, and what begins and ends one of several lines.
 _FURTHER: Final = {
-    "scala sc dart zig groovy gradle proto sol m mm fs": (r"//[/!]*", r"/\*+", r"\*/"),
+    "scala sc dart zig groovy gradle proto sol m mm fs css scss less": (
+        r"//[/!]*",
+        r"/\*+",
+        r"\*/",
+    ),
     "sql": (r"--+", r"/\*+", r"\*/"),
     "lua": (r"--+(?!\[=*\[)", r"--\[=*\[", r"\]=*\]"),
     "hs elm purs": (r"--+[ ]?[|^]?", r"\{-(?!#)[ ]?\|?", r"-\}"),
     "ex exs": (r"#+", r'@(?:module|type)?doc[ ]+(?:~[sS])?"""', '"""'),
-    "jl r pl pm tcl nim cr ps1 tf cmake awk": (r"#+'?", r"(?!)", r"\Z"),
+    "jl r pl pm tcl nim cr ps1 tf cmake awk mk graphql": (r"#+'?", r"(?!)", r"\Z"),
     "clj cljs el lisp scm rkt asm": (r";+", r"(?!)", r"\Z"),
     "erl hrl": (r"%+", r"(?!)", r"\Z"),
     "vim": (r'"', r"(?!)", r"\Z"),
