@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
 from sys import intern
 from typing import Final
@@ -94,6 +95,7 @@ class MacroReading:
         self.faults: list[tuple[int, str]] = []
         self._partners = array("l", [-1]) * len(self._words)
         self._pair_brackets()
+        self._blocks = array("L", self._find_blocks())
         ends = (at for at, word in zip(self._starts, self._words, strict=True) if word in _BOUNDS)
         self._bounds = array("L", ends)
         self._macros: list[Span] = []
@@ -167,6 +169,16 @@ class MacroReading:
                 return opener
         return otherwise
 
+    def _find_blocks(self) -> Iterator[int]:
+        """Yield where each outermost block begins and ends, of what `extern "C"` holds too."""
+        number = 0
+        while number < len(self._words):
+            end = self._partners[number]
+            if self._words[number] == "{" and end >= 0 and self._word(number - 1)[:1] != '"':
+                yield from (number, end)
+                number = end
+            number += 1
+
     def _add_fault(self, number: int, message: str) -> None:
         self.faults.append((self._starts[number], message))
 
@@ -234,10 +246,15 @@ class MacroReading:
         return is_used and self._is_name(number) and self._partners[number + 1] >= 0
 
     def _is_statement(self, number: int, closing: int) -> bool:
-        """Whether a call of C stands for a statement, before a block or another one."""
+        """Whether a call of C stands for a statement: before a block, or outside all of them.
+
+        Within one, a call before another statement lacks its `;`.
+        """
         after = self._word(closing + 1)
         begins = self._word(number - 1) in ("", ";", "{", "}", ")")
-        return not self._is_cpp and begins and (after in ("{", "") or self._is_word(closing + 1))
+        is_outside = bisect_left(self._blocks, number) % 2 == 0
+        stands = after in ("{", "") or (is_outside and self._is_word(closing + 1))
+        return not self._is_cpp and begins and stands
 
     def _is_extra(self, number: int) -> bool:
         """Whether a name begins a function's declaration that has more words than it may."""

@@ -14,13 +14,25 @@ from dataclasses import replace
 from typing import Final
 
 from . import c_macros, grammar_gaps, tree_sitter_check
-from .results import MAX_DIAGNOSTICS, Diagnostic, SyntaxResult, position_at_byte, syntax_error
+from .results import (
+    MAX_DIAGNOSTICS,
+    Diagnostic,
+    SyntaxResult,
+    position_at,
+    position_at_byte,
+    syntax_error,
+)
 
 _DIRECTIVE: Final = re.compile(
     r"[ \t\ufeff]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(.*)", re.DOTALL
 )
 _GOES_ON: Final = "\v\\\n"  # the end of a line inside a comment
 _ANY_DIRECTIVE: Final = re.compile(r"[ \t\ufeff]*#[ \t]*(?:[a-z]{4,15}\b|\d|$|!)", re.MULTILINE)
+_OPEN_DIRECTIVE: Final = re.compile(
+    r"""^[ \t\ufeff]*(\#)[ \t]*(?:include[ \t]*(?:<[^>\n]*|"[^"\n]*)?
+    |(?:define|undef|if|ifdef|ifndef|elif)[ \t]*)\r?$""",
+    re.MULTILINE | re.VERBOSE,
+)
 _FALSE_CONDITION: Final = re.compile(r"\s*(0|false)\s*$")
 _CONDITION: Final = re.compile(
     r"^([ \t\ufeff]*#[ \t]*(?:el)?if\b)([ \t]*+[^!\s][^\n]*)", re.MULTILINE
@@ -71,12 +83,13 @@ _COMMENT_OR_TEXT_OF_CS: Final = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
+_MAX_SHOWN: Final = 40
 _LOGICAL_LINE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\.|\\\Z)+\n?|\n")
 
 
 def check(content: str, language: str) -> SyntaxResult:
     """Find the syntax errors that no macro and no branch of a conditional excuses."""
-    unbalanced = find_unbalanced(content, language)
+    unbalanced = _find_open_comment(content, language) or find_unbalanced(content, language)
     if unbalanced is not None:
         return SyntaxResult([unbalanced], by="grammar")
     found = tree_sitter_check.check(content, language)
@@ -96,6 +109,18 @@ def check(content: str, language: str) -> SyntaxResult:
         skipped = replace(first, message=message, code="PREPROCESSOR_PASSED_OVER")
         return SyntaxResult(warnings=[skipped], by="grammar")
     return found
+
+
+def _find_open_comment(content: str, language: str) -> Diagnostic | None:
+    """Find the comment that a text of C or C++ ends in, which a reading without comments hides."""
+    opened = content.rfind("/*")
+    if language == "cs" or opened < 0 or opened + 1 < content.rfind("*/"):
+        return None
+    for found in _COMMENT_OR_TEXT.finditer(content):
+        text = found.group()
+        if text.startswith("/*") and (len(text) < len("/**/") or not text.endswith("*/")):
+            return syntax_error("Comment is never closed", *position_at(content, found.start()))
+    return None
 
 
 def _read_as_cs(content: str) -> Iterator[list[Diagnostic]]:
@@ -154,14 +179,19 @@ def _branches(content: str, language: str) -> dict[str, None]:
 
 
 def find_unbalanced(content: str, language: str) -> Diagnostic | None:
-    """Find the first conditional directive that has no partner.
+    """Find a directive that is not whole, or the first conditional one that has no partner.
 
     C# reads no comments and strings in a branch that is left out, which any may be.
     """
     if language == "cs" and _first_alone(content) is None:
         return None
     pattern = _COMMENT_OR_TEXT_OF_CS if language == "cs" else _COMMENT_OR_TEXT
-    return _first_alone(pattern.sub(lambda one: _blank(one.group()), content))
+    plain = pattern.sub(lambda one: _blank(one.group()), content)
+    for found in _OPEN_DIRECTIVE.finditer(content):
+        if plain[found.start(1)] == "#":  # which stands in no comment
+            message = f"Incomplete directive {found.group().strip()[:_MAX_SHOWN]!r}"
+            return syntax_error(message, *position_at(content, found.start(1)))
+    return _first_alone(plain)
 
 
 def _first_alone(plain: str) -> Diagnostic | None:

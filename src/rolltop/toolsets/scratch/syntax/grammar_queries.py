@@ -33,6 +33,7 @@ _MESSAGES: Final = {
     "parameter": "A parameter is a name and a type, as in 'a: u8'",
     "undeclared": "Expected a type before '{}'",
     "case": "This belongs in a 'switch'",
+    "semicolon": "Expected ';' after '{}'",
     "command": "Expected an operator or brackets before this",
     "chained": "Comparisons cannot be chained",
     "escape": "Unknown escape {}",
@@ -75,13 +76,15 @@ _C: Final = """
 (case_statement) @case
 [(switch_statement) (function_definition)] @_around
 """
+_C_ALONE: Final = """
+(declaration type: (macro_type_specifier) @semicolon)  ; a call, on the line before another
+"""
 _CPP: Final = """
 ((identifier) @reserved (#any-of? @reserved "static_cast" "dynamic_cast" "const_cast"
   "reinterpret_cast" "template" "try" "catch" "throw"))
 """
 _QUERIES: Final = {
-    "c": _C,
-    "h": _C,
+    "c": _C + _C_ALONE,
     "cpp": _C + _CPP,
     "hpp": _C + _CPP,
     "cs": """
@@ -324,6 +327,21 @@ def _is_out(node: Node) -> bool:
     return (b"*" in words or b"<" in words) and _TYPES_OF_CS.isdisjoint(words)
 
 
+def _is_type(node: Node) -> bool:
+    """Whether a macro with a name in brackets is a type, and no call whose `;` is missing."""
+    after, around = node.next_sibling, node.parent and node.parent.parent
+    if (
+        after is None
+        or around is None
+        or around.type not in ("compound_statement", "case_statement")
+    ):
+        return True
+    name = node.children[0].text or b""
+    is_below = after.start_point.row > node.end_point.row
+    is_indented = after.start_point.column > node.start_point.column
+    return not is_below or is_indented or _MACRO_NAME.fullmatch(name) is not None
+
+
 def _is_ended(node: Node) -> bool:
     """Whether the word that ends a heredoc is there."""
     return not node.children or bool(node.children[-1].text)
@@ -334,6 +352,7 @@ _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "chained": _is_in_no_chain,
     "heredoc": _is_ended,
     "reserved": _is_name,
+    "semicolon": _is_type,
     "untried": _has_rescue,
     "value": _is_result,
     "word": _is_of_macro,

@@ -61,9 +61,10 @@ def _check(content: str, language: str) -> SyntaxResult:
     best: list[Diagnostic] | None = None
     for grammar in _GRAMMARS[language]:
         tree = _parser(grammar).parse(source)
+        read_as = grammar if language == "h" else language
         if tree.root_node.has_error:
             found = _diagnostics(tree, source)
-        elif not (found := grammar_queries.find_faults(tree, source, language)):
+        elif not (found := grammar_queries.find_faults(tree, source, read_as)):
             return SyntaxResult(by="grammar")
         if best is None or len(found) < len(best):
             best = found
