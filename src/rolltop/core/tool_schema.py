@@ -122,7 +122,9 @@ def describe_schema(part: JsonObject, root: JsonObject, depth: int = 0) -> str:
     if "const" in part:
         return f"{part['const']!r}"
     if "anyOf" in part:
-        return " or ".join(describe_schema(choice, root, depth + 1) for choice in part["anyOf"])
+        # A null is what is left out, of which `?` tells.
+        choices = [choice for choice in part["anyOf"] if choice != {"type": "null"}]
+        return " or ".join(describe_schema(choice, root, depth + 1) for choice in choices)
     words = _TYPE_NAMES.get(str(part.get("type")), "any value")
     if part.get("type") == "array" and "items" in part:
         entry = describe_schema(part["items"], root, depth + 1)

@@ -310,7 +310,7 @@ def test_content_is_kept_byte_for_byte(local: Caller, text: str) -> None:
         ({"language": "py", "content": "", "metadata": []}, "metadata"),
         ({"language": "py", "content": "", "metadata": {"a": "\ud800"}}, "metadata"),
         ({"language": "py", "content": "", "json_schema": {}}, "json_schema"),
-        ({"language": "json", "content": "", "json_schema": []}, "json_schema"),
+        ({"language": "json", "content": "", "json_schema": []}, "true or false or text; got []"),
         ({"language": "json", "content": "", "json_schema": "{"}, "json_schema"),
         ({"language": "json", "content": "", "json_schema": "[]"}, "json_schema"),
         ({"language": "json", "content": "", "json_schema": {"type": "strin"}}, "type"),
