@@ -128,6 +128,8 @@ class MacroReading:
                     self._blanked.append(self._span(number, last))
             elif word in _NO_OPERAND:
                 self._require_operand(number)
+            elif self._is_unended(number):
+                self._add_fault(self._partners[number + 1], "Expected ';' after this")
             if word == ")" and opened:
                 opened.pop()
 
@@ -252,9 +254,25 @@ class MacroReading:
         """
         after = self._word(closing + 1)
         begins = self._word(number - 1) in ("", ";", "{", "}", ")")
-        is_outside = bisect_left(self._blocks, number) % 2 == 0
-        stands = after in ("{", "") or (is_outside and self._is_word(closing + 1))
-        return not self._is_cpp and begins and stands
+        stands = self._is_outside(number) and self._is_word(closing + 1)
+        return not self._is_cpp and begins and (stands or after in ("{", ""))
+
+    def _is_outside(self, number: int) -> bool:
+        return bisect_left(self._blocks, number) % 2 == 0
+
+    def _is_unended(self, number: int) -> bool:
+        """Whether a call of C lacks its `;`: the statement below it begins no further right."""
+        if self._is_cpp or not self._is_name(number) or self._word(number - 1) not in _BOUNDS:
+            return False
+        closing = self._partners[number + 1] if self._word(number + 1) == "(" else -1
+        if closing < 0 or self._is_outside(number) or not self._is_word(closing + 1):
+            return False
+        columns = [self._column(one) for one in (number, closing + 1)]
+        return self._breaks_line(closing) and columns[1] <= columns[0]
+
+    def _column(self, number: int) -> int:
+        at = self._starts[number]
+        return at - self._text.rfind("\n", max(at - _MAX_LINE, 0), at)
 
     def _is_extra(self, number: int) -> bool:
         """Whether a name begins a function's declaration that has more words than it may."""

@@ -101,7 +101,8 @@ def check(content: str, language: str) -> SyntaxResult:
             message = "Read without a preprocessor: of conditional branches one, and no macros"
             passed_over = Diagnostic(message, "PREPROCESSOR_PASSED_OVER")
             return SyntaxResult(warnings=[passed_over], by="grammar")
-        if len(errors) < len(found.errors):
+        # Of as many, those that no macro excuses are meant.
+        if len(errors) < len(found.errors) + (language != "cs"):
             found = SyntaxResult(errors, by="grammar")
     if language == "cs" and found.errors and _reads_without_symbols(content):
         first = found.errors[0]

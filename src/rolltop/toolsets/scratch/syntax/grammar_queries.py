@@ -34,6 +34,7 @@ _MESSAGES: Final = {
     "undeclared": "Expected a type before '{}'",
     "case": "This belongs in a 'switch'",
     "semicolon": "Expected ';' after '{}'",
+    "unended": "Expected ';' after this",
     "command": "Expected an operator or brackets before this",
     "chained": "Comparisons cannot be chained",
     "escape": "Unknown escape {}",
@@ -161,6 +162,9 @@ _QUERIES: Final = {
 ([(identifier) (type_identifier)] @word (#any-of? @word "return" "if" "else" "for" "while"
   "loop" "match" "break" "continue" "let" "fn" "struct" "enum" "impl" "trait" "mod" "use"))
 (let_declaration value: (if_expression) "else" @reserved)
+([(source_file (macro_invocation (token_tree [")" "]"] @unended .)))
+  (declaration_list (macro_invocation (token_tree [")" "]"] @unended .)))
+  (block (macro_invocation (token_tree [")" "]"] @unended .)))])
 (binary_expression) @chained
 ((escape_sequence) @escape
   (#not-match? @escape "^\\\\(?:x[0-9a-fA-F]{2}|u\\{[0-9a-fA-F_]+\\}|[nrt0\"'\\\\\n\r])"))
@@ -327,19 +331,28 @@ def _is_out(node: Node) -> bool:
     return (b"*" in words or b"<" in words) and _TYPES_OF_CS.isdisjoint(words)
 
 
+_STATEMENTS_AROUND: Final = frozenset(("compound_statement", "case_statement", "labeled_statement"))
+
+
 def _is_type(node: Node) -> bool:
     """Whether a macro with a name in brackets is a type, and no call whose `;` is missing."""
     after, around = node.next_sibling, node.parent and node.parent.parent
-    if (
-        after is None
-        or around is None
-        or around.type not in ("compound_statement", "case_statement")
-    ):
+    if after is None or around is None or around.type not in _STATEMENTS_AROUND:
         return True
     name = node.children[0].text or b""
     is_below = after.start_point.row > node.end_point.row
     is_indented = after.start_point.column > node.start_point.column
     return not is_below or is_indented or _MACRO_NAME.fullmatch(name) is not None
+
+
+def _is_value(node: Node) -> bool:
+    """Whether a bracket ends a macro of Rust that is the value of its block."""
+    macro = node.parent and node.parent.parent
+    after = macro and macro.next_named_sibling
+    while after is not None and after.type.endswith("comment"):
+        after = after.next_named_sibling
+    around = macro and macro.parent
+    return after is None and around is not None and around.type == "block"
 
 
 def _is_ended(node: Node) -> bool:
@@ -353,6 +366,7 @@ _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "heredoc": _is_ended,
     "reserved": _is_name,
     "semicolon": _is_type,
+    "unended": _is_value,
     "untried": _has_rescue,
     "value": _is_result,
     "word": _is_of_macro,
