@@ -96,6 +96,32 @@ def test_no_password_is_among_the_arguments_or_in_the_log(
     assert "r%us" not in raised.value.message
 
 
+def test_programs_older_than_the_server_are_not_needed(
+    database: Database,
+    postgres_url: Callable[[], str],
+    make_database: MakeDatabase,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    old = tmp_path / "bin" / "pg_dump"
+    old.parent.mkdir()
+    old.write_text(
+        '#!/bin/sh\n[ "$1" != --version ] || exec echo "pg_dump (PostgreSQL) 9.6.24 (Debian 9)"\n'
+        "echo aborting because of server version mismatch >&2\nexit 1\n"
+    )
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}{os.pathsep}{os.environ['PATH']}")
+    target = tmp_path / "desk.dump"
+    database.backup(target)
+    url = postgres_url()
+    restore_backup(url, target, None)
+    assert emails(make_database(url)) == ["ann@example.org"]
+    old.write_text("#!/bin/sh\necho pg_dump 999\nexit $(($# > 1))\n")
+    with pytest.raises(Unavailable, match="pg_dump failed"):
+        database.backup(tmp_path / "another.dump")
+    assert sorted(tmp_path.iterdir()) == [old.parent, target]
+
+
 def test_a_backup_takes_the_place_of_no_file(database: Database, tmp_path: Path) -> None:
     target = tmp_path / "desk.dump"
     target.write_text("mine")

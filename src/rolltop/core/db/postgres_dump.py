@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from typing import Any, Final
@@ -23,6 +25,7 @@ from rolltop.core.errors import InvalidArgument, NotFound, Unavailable
 
 _MAX_SHOWN: Final = 500
 _CONNECT_TIMEOUT: Final = 10  # seconds
+_VERSION: Final = re.compile(r"\d+")
 
 
 def dump_store(
@@ -30,15 +33,20 @@ def dump_store(
 ) -> None:
     """Write what one snapshot of the store holds to `target` (0600), whole or not at all.
 
-    By pg_dump or, where that is not there, in a transaction that `read` begins. Raises Unavailable
-    where it fails, OSError where the file does.
+    By pg_dump or, where that is not there or older than the server, in a transaction that `read`
+    begins. Raises Unavailable where it fails, OSError where the file does.
     """
-    if which("pg_dump") is None:
-        read(lambda connection: postgres_copy.write_archive(connection, target))
-        return
     options = ("--format=custom", "--no-owner", "--no-privileges", "--enable-row-security")
-    with unfinished_file(target) as partial:
-        _run(address, "pg_dump", *options, "-f", partial)
+    if which("pg_dump") is not None:
+        try:
+            with unfinished_file(target) as partial:
+                _run(address, "pg_dump", *options, "-f", partial)
+        except Unavailable:
+            if not _has_old_programs(address):
+                raise
+        else:
+            return
+    read(lambda connection: postgres_copy.write_archive(connection, target))
 
 
 def load_dump(address: DatabaseUrl, source: Path) -> None:
@@ -81,6 +89,17 @@ def _holds_store(address: DatabaseUrl) -> bool:
             f"{address.display_name} is out of reach.", hint="Is the server running?"
         ) from error
     return found is not None and found[0] is not None
+
+
+def _has_old_programs(address: DatabaseUrl) -> bool:
+    """Whether the programs that are here are older than the server, and so refuse it."""
+    with suppress(psycopg.Error, Unavailable):
+        release = _VERSION.search(_run(address, "pg_dump", "--version", connects=False))
+        with psycopg.connect(**_connection_options(address)) as connection:
+            return (
+                release is not None and int(release[0]) < connection.info.server_version // 10_000
+            )
+    return False
 
 
 def _connection_options(address: DatabaseUrl) -> dict[str, Any]:
