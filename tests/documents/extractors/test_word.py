@@ -260,3 +260,20 @@ def test_a_relation_to_a_part_that_is_not_there_hides_no_text(name: str, end: st
 
 def test_a_document_of_one_part_is_read() -> None:
     assert edited("word/_rels/document.xml.rels", "<Relationship .*/>", "") == "Kept.\n"
+
+
+def test_without_headings_titles_are_those_of_plain_text() -> None:
+    titles = ["1. Definitions", "2. The lamps", "2.1 Who lights them"]
+    body = "".join(paragraph(run(one)) + paragraph(run("It is so agreed.")) for one in titles)
+    outline = read_document(packed(body), Path("contract.docx")).outline
+    assert [(section.title, section.level) for section in outline.sections] == [
+        ("1. Definitions", 1), ("2. The lamps", 1), ("2.1 Who lights them", 2),
+    ]  # fmt: skip
+    assert (outline.kind, outline.is_divided) == ("docx", False)
+
+
+def test_a_long_document_without_titles_is_divided() -> None:
+    body = paragraph(run("The harbour lies in the north. " * 20)) * 60
+    outline = read_document(packed(body), Path("story.docx")).outline
+    assert (outline.kind, outline.is_divided) == ("docx", True)
+    assert len(outline.sections) > 3

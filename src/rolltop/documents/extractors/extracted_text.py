@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rolltop.core.errors import InvalidArgument, RolltopError
 from rolltop.core.text.lines import line_count
-from rolltop.documents.outline import Heading, Outline, build_sections
+from rolltop.documents.outline import Heading, Outline, build_sections, parse_outline
 from rolltop.documents.outline.sections import MAX_LEVEL
 
 
@@ -68,12 +68,13 @@ class TextBuilder:
         self.add_block("\n".join(f"| {line} |" for line in lines))
 
     def build(self, kind: str, note: str = "") -> ParsedDocument:
-        """Return the text with its outline."""
+        """Return the text with its outline: that of plain text, where it has no headings."""
         text = "\n\n".join(self._blocks) + ("\n" if self._blocks else "")
         lines = line_count(text)
-        return ParsedDocument(
-            text, Outline(kind, build_sections(self.headings, lines), lines), note
-        )
+        outline = Outline(kind, build_sections(self.headings, lines), lines)
+        if not self.headings:
+            outline = replace(parse_outline(text, "text"), kind=kind)
+        return ParsedDocument(text, outline, note)
 
 
 def missing_extra(name: str) -> InvalidArgument:
