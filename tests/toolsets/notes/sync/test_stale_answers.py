@@ -96,3 +96,33 @@ def test_a_version_that_the_server_has_no_more_is_no_deletion(
     device.sync()
     words = {word for data in server.live().values() for word in data["content"].split()}
     assert words == {"phone", "one", "two", "three", "four"}
+
+
+def test_what_waits_to_be_sent_to_a_server_that_went_back_loses_none_of_what_it_was_made_from(
+    device: Device, server: Bucket
+) -> None:
+    device.sync()
+    backup = copy.deepcopy(server)
+    device.save("n", append("two"))
+    device.queue("n", append("three"))
+    server.go_back_to(backup)
+    for _again in range(2):
+        assert device.sync().status == "idle"
+        (note,) = device.notes().values()
+        assert server.live()["n"]["content"] == note.text == "one\ntwo\nthree\n"
+    assert list(server.live()) == ["n"]
+
+
+def test_what_waits_to_be_sent_and_what_others_wrote_to_an_older_version_are_both_kept(
+    device: Device, server: Bucket
+) -> None:
+    device.sync()
+    backup = copy.deepcopy(server)
+    device.save("n", append("two"))
+    device.save("n", append("three"))
+    device.queue("n", append("four"))
+    server.go_back_to(backup)
+    server.post("n", {"content": "phone\none\n"}, None, None)
+    assert device.sync().counts.conflicts == 1
+    texts = sorted(data["content"] for data in server.live().values())
+    assert texts == ["one\ntwo\nthree\nfour\n", "phone\none\n"]

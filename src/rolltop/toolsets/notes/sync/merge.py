@@ -62,15 +62,14 @@ def reconcile(note: Note, remote: RemoteNote, versions: Iterable[Version]) -> Me
         if is_synced and note.server_version == remote.version and note.content == theirs:
             return None
         return MergeDecision(theirs, BackendState("synced", remote.version))
-    is_untouched = is_synced or note.sync_state == "local"  # it was gone there, and came back
-    if not is_untouched:
+    went_back = note.server_version is not None and remote.version < note.server_version
+    if went_back and any(is_same_content(version.content, theirs) for version in versions):
+        return MergeDecision(note.content, _unsent_state(note, remote))
+    # What was gone there, and came back, nobody touched here.
+    if not (went_back or is_synced or note.sync_state == "local"):
         return _rebase_local(note, remote, versions)
     if note.server_version is None or remote.version > note.server_version:
         return MergeDecision(theirs, BackendState("synced", remote.version))
-    if remote.version < note.server_version and any(
-        is_same_content(version.content, theirs) for version in versions
-    ):
-        return MergeDecision(note.content, BackendState("pending", remote.version, remote.data))
     return _keep_both(note.content, remote)
 
 
@@ -153,8 +152,7 @@ def _rebase_local(
     ):
         if note.server_version == remote.version and note.base == remote.data:
             return None
-        state = "conflict" if note.sync_state == "conflict" else "pending"
-        return MergeDecision(ours, BackendState(state, remote.version, remote.data))
+        return MergeDecision(ours, _unsent_state(note, remote))
     if base is None and ours.text == theirs.text:
         base = Content(ours.text, trash=theirs.trash)
     merged = None if base is None else _merge_contents(base, ours, theirs)
@@ -164,6 +162,12 @@ def _rebase_local(
         return MergeDecision(theirs, BackendState("synced", remote.version))
     pending = BackendState("pending", remote.version, remote.data)
     return MergeDecision(merged, pending, source="merge", seen=theirs)
+
+
+def _unsent_state(note: Note, remote: RemoteNote) -> BackendState:
+    """Return the state of a note that is to be sent as made from what the backend has."""
+    state = "conflict" if note.sync_state == "conflict" else "pending"
+    return BackendState(state, remote.version, remote.data)
 
 
 def _was_unsent(
