@@ -355,6 +355,44 @@ def test_comments_in_a_clients_file_are_allowed(shell: Shell) -> None:
     assert findings(shell("doctor").out)["clients"][0].startswith("ok VS Code starts")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "advice"),
+    [
+        ("HOST", "0.0.0.0", "List the server's public names in http.allowed_hosts."),  # noqa: S104  # what is looked at
+        ("AUTH", "token", "`rolltop token create EMAIL` makes one."),
+        ("AUTH", "jwt", "Set http.oauth_issuer and http.public_url."),
+        ("ALLOWED_HOSTS", "https://desk.example.org", "Write desk.example.org"),
+        ("PROBE_ADDRESSES", "pod", "Write 10.0.0.7"),
+    ],
+)
+def test_what_keeps_a_server_over_http_from_starting_is_told(
+    shell: Shell, name: str, value: str, advice: str
+) -> None:
+    shell("user", "add", "ann@example.org")
+    shell.set(f"ROLLTOP_HTTP_{name}", value)
+    outcome = shell("doctor")
+    (said,) = findings(outcome.out)["http"]
+    assert (outcome.code, said.split()[:2]) == (1, ["wrong", f"http.{name.lower()}:"])
+    assert f"→ {advice}" in outcome.out
+
+
+def test_settings_of_a_server_over_http_are_looked_at_where_there_are_any(shell: Shell) -> None:
+    shell.set("ROLLTOP_HTTP_AUTH", "token")
+    assert "http" not in findings(shell("doctor").out)
+    assert not shell.data.exists()
+    shell("user", "add", "ann@example.org")
+    shell("token", "create", "ann@example.org")
+    outcome = shell("doctor")
+    (said,) = findings(outcome.out)["http"]
+    assert (outcome.code, said.split()[0]) == (0, "ok")
+    shell.set("ROLLTOP_HTTP_AUTH", "")
+    assert "http" not in findings(shell("doctor").out)
+    shell.set("ROLLTOP_HTTP_AUTH", "token")
+    (shell.data / "desk.db").write_bytes(b"no store at all" * 100)
+    found = findings(shell("doctor").out)
+    assert ("http" in found, [line.split()[0] for line in found["store"]]) == (False, ["wrong"])
+
+
 def test_a_folder_that_may_not_be_written_to(shell: Shell) -> None:
     shell.set("ROLLTOP_DATA_DIR", "/proc/rolltop")
     outcome = shell("doctor")

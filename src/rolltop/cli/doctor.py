@@ -13,10 +13,11 @@ from typing import Final
 from rolltop import health
 from rolltop.cli import client_configs, options
 from rolltop.cli.client_configs import ClientEntry
-from rolltop.cli.lazy_modules import app, workspace
+from rolltop.cli.lazy_modules import app, http, identity, workspace
+from rolltop.core.context import AppContext
 from rolltop.core.db import Database
-from rolltop.core.errors import RolltopError
-from rolltop.core.settings import Settings
+from rolltop.core.errors import InvalidConfig, RolltopError
+from rolltop.core.settings import DEFAULT_SOURCE, Settings
 from rolltop.health import CheckStatus, DoctorResult
 
 _COLORS: Final[dict[CheckStatus, str]] = {
@@ -72,9 +73,31 @@ def _run_checks(arguments: Namespace) -> Iterator[DoctorResult]:
     try:
         yield from health.run_checks(context)
         yield from health.find_damage(context)
+        yield from _check_http(context)
         yield from _check_clients(settings, context.database)
     finally:
         context.database.close()
+
+
+def _check_http(context: AppContext) -> Iterator[DoctorResult]:
+    """Look what would keep a server over HTTP from starting, where a setting is about one."""
+    settings = context.settings
+    are_set = (
+        settings.source(key) != DEFAULT_SOURCE for key in settings if key.startswith("http.")
+    )
+    if not any(are_set):
+        return
+    try:
+        authentication = http.check_settings(context, identity.LocalUser(context))
+        if not context.database.exists():
+            return  # which alone knows whether anybody has a token
+        authentication.check()
+    except InvalidConfig as error:
+        yield health.failed_result("http", error)
+    except RolltopError:
+        return  # of the store, which is told already
+    else:
+        yield health.DoctorResult("ok", "http", "nothing that is set keeps it from being served")
 
 
 def _check_clients(settings: Settings, database: Database) -> Iterator[DoctorResult]:

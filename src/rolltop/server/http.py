@@ -19,6 +19,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp
 
 from rolltop.core import logging
+from rolltop.core.context import AppContext
 from rolltop.core.errors import InvalidConfig, RolltopError, Unavailable
 from rolltop.core.process_exit import exit_now
 from rolltop.core.settings import Settings
@@ -27,6 +28,7 @@ from rolltop.server.app import ServerApp
 from rolltop.server.auth import Authenticator
 from rolltop.server.connections import ConnectionLimits, ConnectionRegistry, HttpConnection
 from rolltop.server.host_check import HostCheck, check_names, is_loopback, probe_networks
+from rolltop.server.identity import LocalUser
 from rolltop.server.listeners import BACKLOG, bind_tcp_socket, bind_unix_socket
 from rolltop.server.metrics import Metrics
 from rolltop.server.page_login import PageLogin
@@ -81,10 +83,7 @@ def serve(
 
     """
     settings = app.context.settings
-    exposed = _is_exposed(settings)
-    authentication = Authenticator(app.context, app.user, exposed=exposed)
-    probe_networks(settings)
-    check_names(settings)
+    authentication = check_settings(app.context, app.user)
     sys.setswitchinterval(_SWITCH_INTERVAL)
     _limit_arenas()
     app.user.check()
@@ -114,6 +113,18 @@ def serve(
     if sent is not None:
         sent.close(_CLOSE_TRACES_TIMEOUT)
     exit_now(code)
+
+
+def check_settings(context: AppContext, user: LocalUser) -> Authenticator:
+    """Make sure that the settings go together; return who decides whether callers need a token.
+
+    Raises InvalidConfig.
+    """
+    exposed = _is_exposed(context.settings)
+    authentication = Authenticator(context, user, exposed=exposed)
+    probe_networks(context.settings)
+    check_names(context.settings)
+    return authentication
 
 
 def _limit_arenas() -> None:
