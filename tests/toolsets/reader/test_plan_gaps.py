@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from rolltop.core import token_counter
-from tests.toolsets.reader.shelf import Shelf, offering
+from tests.toolsets.reader.shelf import Shelf, make_shelf, offering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,3 +133,23 @@ def test_text_without_sections_is_read_on_by_smart_read_alone(shelf: Shelf) -> N
     (part,) = plan(offering(shelf, "read_plan", "read_section"), "paragraph")["sections"]
     assert part["whole"] is False
     assert "next" not in part
+
+
+def test_a_document_that_is_too_large_is_counted_and_no_picture(tmp_path: Path) -> None:
+    shelf = make_shelf(tmp_path / "docs", settings={"reader.max_file_bytes": 4_000})
+    shelf.put("logs/large.log", "The turbine of Larkmoor stopped.\n" * 200)
+    shelf.put("logs/picture.png", b"\x89PNG" + bytes(9_000))
+    asked: dict[str, Any] = {"file_paths": ["logs"], "query": "turbine", "budget_tokens": 300}
+    alone = shelf.ok("read_plan", **asked)
+    assert (alone["sections"], alone["unread_files"]) == ([], 1)
+    assert alone["note"] == "None of the files could be read."
+    shelf.put("logs/small.log", "The turbine of Larkmoor was replaced.\n")
+    answer = shelf.ok("read_plan", **asked)
+    assert ("replaced" in answer["sections"][0]["content"], answer["unread_files"]) == (True, 1)
+
+
+@pytest.mark.parametrize("paths", [["a", "a/b"], ["a/b", "a"], ["a/**/*.md", "a"], ["a", "a"]])
+def test_folders_may_lie_in_one_another(shelf: Shelf, paths: list[str]) -> None:
+    shelf.put("a/b/turbine.md", "# Turbine\n\nIt stopped.\n")
+    answer = shelf.ok("read_plan", file_paths=paths, query="turbine", budget_tokens=300)
+    assert [section["title"] for section in answer["sections"]] == ["Turbine"]

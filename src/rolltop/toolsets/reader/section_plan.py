@@ -80,23 +80,24 @@ class FileList(NamedTuple):
 def list_files(
     roots: Roots, paths: Sequence[str], query: str, max_bytes: int, seconds: float
 ) -> FileList:
-    """List the documents of at most `max_bytes` that paths, folders and globs mean.
+    """List the documents that paths, folders and globs mean; of more than `max_bytes` none is read.
 
     Texts are searched for at most so many seconds; of files that remain, only their paths are.
     Raises NotFound: FILE_NOT_FOUND, a folder or glob has no document.
     """
     named: list[str] = []
     found: dict[str, tuple[Root, FileStat]] = {}
+    large: dict[str, tuple[Root, FileStat]] = {}
     for path in paths:
         files = _expand(roots, path)
         if files is None:
             named.append(path)
             continue
-        before = len(found)
-        for root, entry in islice(files, _MAX_LISTED):
-            if is_utf8_path(entry.relative) and entry.size <= max_bytes:
-                found.setdefault(root.absolute_path(entry.relative), (root, entry))
-        if len(found) == before:
+        entries = [pair for pair in islice(files, _MAX_LISTED) if is_utf8_path(pair[1].relative)]
+        for root, entry in entries:
+            listed = found if entry.size <= max_bytes else large
+            listed.setdefault(root.absolute_path(entry.relative), (root, entry))
+        if not entries:
             raise NotFound(
                 f"No document matches {value_preview(path)}",
                 code="FILE_NOT_FOUND",
@@ -107,7 +108,8 @@ def list_files(
     scored = zip(_score(list(documents.values())), documents, strict=True)
     likely = sorted(scored, key=lambda pair: -pair[0])
     expanded = [path for _, path in likely[:MAX_EXPANDED]]
-    return FileList(named, expanded, len(likely) - len(expanded))
+    unread = sum(_searched_text(roots, *one) is not None for one in large.values())
+    return FileList(named, expanded, len(likely) - len(expanded) + unread)
 
 
 def _expand(roots: Roots, path: str) -> Iterator[tuple[Root, FileStat]] | None:
