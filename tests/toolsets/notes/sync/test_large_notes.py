@@ -1,4 +1,4 @@
-"""Changes of notes that the backend fails at, too large or of a form that is not known, wait."""
+"""Notes that the backend fails at, too large or of a form that is not known, wait alone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.toolsets.notes.sync.device import EMAIL, Device, before_the_next_writ
 from tests.toolsets.notes.sync.test_sync import fill, texts, to
 
 if TYPE_CHECKING:
+    from tests.databases import Clock
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
 
@@ -96,3 +97,26 @@ def test_a_note_that_the_backend_fails_at_keeps_no_other_back(
     simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # as it was
     assert device.sync().counts.pushed == 4 - sent
     assert {note.sync_state for note in device.notes().values()} == {"synced"}
+
+
+def test_a_note_that_cannot_be_compared_keeps_no_change_from_being_sent(
+    device: Device, server: Bucket, simperium: Simperium, clock: Clock
+) -> None:
+    fill(server, 3)
+    device.sync()
+    device.queue("n1", to("changed here"))
+    server.delete("n0", None, None)
+    clock.advance(hours=25)
+    answer = simperium.answer
+
+    def failing(request: Request) -> Reply:
+        is_sick = request.method == "GET" and "/i/n0" in request.target
+        return Reply(500) if is_sick else answer(request)
+
+    simperium.answer = failing  # pyright: ignore[reportAttributeAccessIssue]  # until it is well
+    done = device.sync()
+    assert (done.status, done.counts.pushed) == ("error", 1)
+    assert server.live()["n1"]["content"] == "changed here"
+    simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # as it was
+    assert device.sync().status == "idle"
+    assert device.notes()["n0"].content.trash

@@ -22,7 +22,7 @@ from rolltop.core.leases import JobLease, LeaseLost, process_holder
 from rolltop.core.principal import Principal
 from rolltop.core.settings import Settings
 from rolltop.toolsets.notes.clients import simperium
-from rolltop.toolsets.notes.clients.backend import CredentialsRejected
+from rolltop.toolsets.notes.clients.backend import BackendError, CredentialsRejected
 from rolltop.toolsets.notes.clients.http_client import HttpClient, RequestLimits
 from rolltop.toolsets.notes.clients.simperium import (
     Credentials,
@@ -122,7 +122,12 @@ async def run_sync(
         await connection.backend.authenticate()
         await pull_changes(connection, counts, report, accept=accept)
         if await connection.read(_is_comparison_due):
-            await compare_all(connection, counts, report, accept=accept)
+            try:
+                await compare_all(connection, counts, report, accept=accept)
+            except (
+                BackendError
+            ) as error:  # maybe for one note: what waits here is sent all the same
+                failure = error
         await push.push_changes(connection, counts, report)
     except LeaseLost:
         return SyncOutcome(counts, "syncing")
