@@ -34,6 +34,7 @@ _MESSAGES: Final = {
     "undeclared": "Expected a type before '{}'",
     "case": "This belongs in a 'switch'",
     "semicolon": "Expected ';' after '{}'",
+    "body": "Expected ';' after this",
     "unended": "Expected ';' after this",
     "command": "Expected an operator or brackets before this",
     "chained": "Comparisons cannot be chained",
@@ -76,6 +77,8 @@ _C: Final = """
   "do" "switch" "case" "break" "continue" "goto"))
 (case_statement) @case
 [(switch_statement) (function_definition)] @_around
+(function_definition type: [(struct_specifier !body) (union_specifier !body)]  ; with a macro,
+  declarator: (identifier) body: (compound_statement "}" @body .))  ; as in `struct API a {}`
 """
 _C_ALONE: Final = """
 (declaration type: (macro_type_specifier) @semicolon)  ; a call, on the line before another
@@ -83,6 +86,8 @@ _C_ALONE: Final = """
 _CPP: Final = """
 ((identifier) @reserved (#any-of? @reserved "static_cast" "dynamic_cast" "const_cast"
   "reinterpret_cast" "template" "try" "catch" "throw"))
+(function_definition type: (class_specifier !body) declarator: (identifier)
+  body: (compound_statement "}" @body .))
 """
 _QUERIES: Final = {
     "c": _C + _C_ALONE,
@@ -345,6 +350,13 @@ def _is_type(node: Node) -> bool:
     return not is_below or is_indented or _MACRO_NAME.fullmatch(name) is not None
 
 
+def _is_declared(node: Node) -> bool:
+    """Whether something follows the end of a structure on its line, a `;` most often."""
+    definition = node.parent and node.parent.parent
+    after = definition and definition.next_sibling
+    return after is not None and after.start_point.row == node.end_point.row
+
+
 def _is_value(node: Node) -> bool:
     """Whether a bracket ends a macro of Rust that is the value of its block."""
     macro = node.parent and node.parent.parent
@@ -362,6 +374,7 @@ def _is_ended(node: Node) -> bool:
 
 _EXCEPTIONS: Final[dict[str, Callable[[Node], bool]]] = {
     "argument": _is_out,
+    "body": _is_declared,
     "chained": _is_in_no_chain,
     "heredoc": _is_ended,
     "reserved": _is_name,
