@@ -244,7 +244,12 @@ def test_directives_are_paired_in_time_by_the_texts_length(language: str, unit: 
         ("c", Sample(("x = &&a;\n",), "int f() { ", "}")),
         ("c", Sample(("x = &&a;\n",), "int f() { ", "a: ; }")),
         ("c", Sample(("&",), "int f() { x = ", "a; }")),
+        ("c", Sample(("g(a)\nh(a);\n",), "int f() {\n", "}")),
+        ("c", Sample(("struct A b { } ",), "", "")),
         ("rs", Sample(("a<",), "fn f() { ", "a; }")),
+        ("rs", Sample(("// a\n",), "fn f() { a!(b)\n", "}")),
+        ("rs", Sample(("a!(b) ",), "fn f() { ", "}")),
+        ("rs", Sample(("{ a!(b) } ",), "fn f() { ", "}")),
         ("rb", Sample(("else\n  b\n",), "def a\n", "end\n")),
         ("rb", Sample(("f(a, b c(",), "", "")),
         ("cs", Sample(("G(out var a);",), "class A { void F() { ", "} }")),
@@ -263,6 +268,7 @@ def test_rules_are_judged_in_time_by_the_texts_length(language: str, sample: Sam
         Sample(("AAA(", ")"), nested=True),
         Sample(("f(int,",), "", ")"),
         Sample(("AAA int f(a b;",), "void g() { ", "}"),
+        Sample(("f(a)\n",), "void g() {\n", "}"),
     ],
 )
 @pytest.mark.parametrize("is_cpp", [True, False])

@@ -360,11 +360,11 @@ def _is_declared(node: Node) -> bool:
 def _is_value(node: Node) -> bool:
     """Whether a bracket ends a macro of Rust that is the value of its block."""
     macro = node.parent and node.parent.parent
-    after = macro and macro.next_named_sibling
-    while after is not None and after.type.endswith("comment"):
-        after = after.next_named_sibling
     around = macro and macro.parent
-    return after is None and around is not None and around.type == "block"
+    if around is None or around.type != "block":
+        return False
+    inside = [one for one in around.named_children if not one.type.endswith("comment")]
+    return inside[-1] == macro
 
 
 def _is_ended(node: Node) -> bool:
