@@ -91,6 +91,15 @@ def test_a_viewer_exports_and_changes_nothing_from_a_shell(
     assert shell("import", desk, "--user", ANN, "--workspace", "harbour").code == 0
 
 
+def test_a_viewers_token_is_not_said_to_write(shell: Shell, viewer: tuple[str, ...]) -> None:
+    assert viewer
+    named = ("--workspace", EVE, "--workspace", "Harbour")
+    made = shell("token", "create", EVE, *named).out
+    assert f"may read and write in {EVE}, harbour (as a viewer: only read) and expires" in made
+    made = shell("token", "create", ANN, "--workspace", "harbour").out
+    assert "may read and write in harbour and expires" in made
+
+
 def test_a_viewers_call_of_a_writing_tool_says_why_not(
     shell: Shell, viewer: tuple[str, ...]
 ) -> None:

@@ -10,12 +10,14 @@ from rolltop.cli import options
 from rolltop.cli.lazy_modules import accounts, db, workspaces
 from rolltop.cli.users import format_time, open_store, record, require_user
 from rolltop.core.errors import Conflict, InvalidConfig, NotFound
+from rolltop.core.principal import VIEWER
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from rolltop.core.accounts import AccessToken
     from rolltop.core.db import Database, Tx
+    from rolltop.core.workspaces import Membership
 
 _LIFETIME: Final = "90d"
 _NEVER: Final = "never"
@@ -98,7 +100,7 @@ def _create(
 ) -> None:
     """Make a token and print it, alone on the last line."""
 
-    def create(tx: Tx) -> tuple[str, AccessToken]:
+    def create(tx: Tx) -> tuple[str, AccessToken, list[Membership]]:
         user = require_user(tx, arguments.email)
         made = accounts.create_token(
             tx,
@@ -112,14 +114,16 @@ def _create(
         rights = ", read-only" if read_only else ""
         spaces = "".join(f", for {name}" for name in arguments.workspace_names)
         record(tx, arguments, f"{_describe(user.email, made[1])}{rights}{spaces}")
-        return made
+        return *made, workspaces.list_memberships(tx, user.id, made[1].workspace_ids or ())
 
-    plain, token = database.write_sync(db.SYSTEM, create)
+    plain, token, shared = database.write_sync(db.SYSTEM, create)
     lasts = f"expires {format_time(token.expires_at)} UTC" if token.expires_at else "never expires"
     may = "may only read" if token.read_only else "may read and write"
     where = f" in the project {token.project}" if token.project else ""
-    if arguments.workspace_names:
-        where = f" in {', '.join(arguments.workspace_names)}{where}"
+    if shared:
+        viewed = " (as a viewer: only read)"
+        named = (one.name + viewed * (one.role == VIEWER) for one in shared)
+        where = f" in {', '.join(named)}{where}"
     options.print_line(
         f"Token {token.name} ({token.id}) {may}{where} and {lasts}. It is shown only now:"
     )
