@@ -334,6 +334,19 @@ def test_an_error_in_python_names_the_version_that_reads_it() -> None:
         ("cpp", "#define try if (true)\n#define catch(...) if (false)\n#define A(do) do\n"),
         ("c", "int f(void) {\n  a();\n  Py_END_ALLOW_THREADS\n  if (b) {\n    c();\n  }\n}\n"),
         ("c", "int f(void) {\n  Py_BEGIN_ALLOW_THREADS\n  for (;;) a();\n  return 1;\n}\n"),
+        (
+            "c",
+            (
+                "int f(int *a) {\n  each(b, a)\n    c++;\n  each(b, a) if (b) return 1;\n"
+                "  unless (a) goto end;\n  with(a)\n    return *a;\nend:\n  return 0;\n}\n"
+            ),
+        ),
+        ("c", "struct s {\n  header(s)\n  int x; };\n"),
+        ("c", "API int x;\nstatic const int t[] = {\n  entry(a)\n  entry(b)\n};\n"),
+        (
+            "rs",
+            'mod a { b!("c"); }\nextern "C" { d!(e); }\ntrait A { f!(g); }\nimpl A { h!(i); }\n',
+        ),
         ("cpp", 'auto a = u8R"(\n#ifndef A\n)";\nauto b = R"x(\n#endif\n)" )x";\n'),
         ("cs", 'class A { string b = @"""\n#endif\n", c = """\n#if A "\n"""; }\n'),
         ("cs", 'class A { string b = $@"{{"";{c("d")}\n#endif\n"; }\n'),

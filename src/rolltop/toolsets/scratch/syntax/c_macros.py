@@ -177,7 +177,11 @@ class MacroReading:
         while number < len(self._words):
             end = self._partners[number]
             if self._words[number] == "{" and end >= 0 and self._word(number - 1)[:1] != '"':
-                yield from (number, end)
+                is_data = self._word(number - 1) == "=" or not _HEADS.isdisjoint(
+                    self._words[max(number - 2, 0) : number]
+                )
+                if not is_data:
+                    yield from (number, end)
                 number = end
             number += 1
 
@@ -254,7 +258,7 @@ class MacroReading:
         """
         after = self._word(closing + 1)
         begins = self._word(number - 1) in ("", ";", "{", "}", ")")
-        stands = self._is_outside(number) and self._is_word(closing + 1)
+        stands = self._is_word(closing + 1) and not self._is_unended(number)
         return not self._is_cpp and begins and (stands or after in ("{", ""))
 
     def _is_outside(self, number: int) -> bool:

@@ -96,14 +96,15 @@ def check(content: str, language: str) -> SyntaxResult:
     if found.errors and (plain := _without_new_directives(content, language)) != content:
         content, found = plain, tree_sitter_check.check(plain, language)
     readings = _read_as_cs(content) if language == "cs" else _read_without_macros(content, language)
+    # Of as many, those that no macro excuses are meant.
+    most = len(found.errors) - (language == "cs")
     for errors in readings if found.errors else ():
         if not errors:
             message = "Read without a preprocessor: of conditional branches one, and no macros"
             passed_over = Diagnostic(message, "PREPROCESSOR_PASSED_OVER")
             return SyntaxResult(warnings=[passed_over], by="grammar")
-        # Of as many, those that no macro excuses are meant.
-        if len(errors) < len(found.errors) + (language != "cs"):
-            found = SyntaxResult(errors, by="grammar")
+        if len(errors) <= most:
+            found, most = SyntaxResult(errors, by="grammar"), len(errors) - 1
     if language == "cs" and found.errors and _reads_without_symbols(content):
         first = found.errors[0]
         message = f"Read only where the symbol of its '#if' is defined: {first.message}"

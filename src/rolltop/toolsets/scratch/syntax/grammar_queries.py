@@ -358,9 +358,11 @@ def _is_declared(node: Node) -> bool:
 
 
 def _is_value(node: Node) -> bool:
-    """Whether a bracket ends a macro of Rust that is the value of its block."""
+    """Whether a bracket ends a macro of Rust that is the value of its block, or has its ';'."""
     macro = node.parent and node.parent.parent
-    around = macro and macro.parent
+    after, around = macro and macro.next_sibling, macro and macro.parent
+    if after is not None and after.type == "empty_statement":  # the ';', outside of functions
+        return True
     if around is None or around.type != "block":
         return False
     inside = [one for one in around.named_children if not one.type.endswith("comment")]
