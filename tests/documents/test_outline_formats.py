@@ -275,6 +275,8 @@ def test_one_endless_line_is_one_part() -> None:
         ('Usage<a class="headerlink" href="#usage" title="Link here">¶</a>', "Usage"),
         ('<a class="doc-anchor" href="#usage">§</a>Usage', "Usage"),
         ('Usage<a class="hash-link" href="#usage">&#8203;</a>', "Usage"),
+        ('<a href="#x">&#20013;&#25991;</a>', "\u4e2d\u6587"),
+        ('Foo <a href="x">&#x2200;</a> bar <a href="#y">&#xb6;</a>', "Foo \u2200 bar"),
     ],
 )
 def test_a_title_of_html_reads_as_in_a_browser(markup: str, title: str) -> None:
@@ -298,6 +300,10 @@ def test_a_long_title_of_html_ends_without_a_part_of_a_tag() -> None:
         ),
         (r"\texorpdfstring{$\pi_{k < n}(S^{n})$}{Homotopy} of spheres", "Homotopy of spheres"),
         (r"Solution to \cref{ex:composition}", "Solution to"),
+        (
+            r"\texorpdfstring{$\mathcal{A}_{\infty_{\mathrm{b}}}$}{A-inf}",
+            r"$\mathcalA_\infty_b$A-inf",
+        ),
     ],
 )
 def test_a_title_of_latex_has_only_what_shows_as_words(argument: str, title: str) -> None:

@@ -40,8 +40,8 @@ _BREAK: Final = re.compile(
     r"<(?:br|hr|img|/?(?:p|div|li|ul|ol|dl|dt|dd|table|tr|td|th))(?=[\s/>])[^<>]*+>", re.IGNORECASE
 )
 # A link to the heading itself, which sites put beside it: a sign, or nothing that shows.
-_SIGN: Final = "[\\s#\xa7\xb6\u200b\ue000-\uf8ff\U0001f517]|&(?:sect|para|#\\w{2,6});"
-_PERMALINK: Final = re.compile(rf"<a\s[^<>]*+>(?:{_SIGN})*</a\s*>", re.IGNORECASE)
+_LINK: Final = re.compile(r"<a\s[^<>]*+>([^<>]*+)</a\s*>", re.IGNORECASE)
+_SIGNS: Final = re.compile("[\\s#\xa7\xb6\u200b\ue000-\uf8ff\U0001f517]*+")
 _MAX_TITLE: Final = 2_000
 
 
@@ -83,6 +83,10 @@ def _after(end: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else len(text)
 
 
+def _without_permalink(link: re.Match[str]) -> str:
+    return "" if _SIGNS.fullmatch(unescape(link[1])) else link[0]
+
+
 def _plain_text(text: str, start: int, end: int) -> str:
-    title = _PERMALINK.sub("", text[start : min(end, start + _MAX_TITLE)])
+    title = _LINK.sub(_without_permalink, text[start : min(end, start + _MAX_TITLE)])
     return unescape(_TAG.sub("", _BREAK.sub(" ", title)))

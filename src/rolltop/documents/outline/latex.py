@@ -28,7 +28,7 @@ _OPTION: Final = re.compile(r"\s{0,80}\[[^\[\]\n]{0,400}\]")
 _BRACE: Final = re.compile(r"\s{0,80}\{")
 _BRACES: Final = re.compile(r"\\.|[{}]")
 _FORMATTING: Final = re.compile(
-    r"\\(?:text(?:bf|it|tt|sc|sf|rm|up|normal)|emph|ensuremath|mathrm)\b\s*"
+    r"\\(?:text(?:bf|it|tt|sc|sf|rm|up|normal)|emph|ensuremath|mathrm|label|texorpdfstring)\b\s*"
 )
 _ARGUMENT: Final = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
 # What shows as no word: marks, references, and formulas before the words that stand for them.

@@ -20,16 +20,17 @@ else:
 # Languages without an outline, of which lines that are comments are known: by their extensions the
 # marks of a comment of one line, and what begins and ends one of several lines.
 _FURTHER: Final = {
-    "scala sc dart zig groovy gradle proto sol m mm fs css scss less": (
-        r"//[/!]*",
-        r"/\*+",
-        r"\*/",
-    ),
-    "sql": (r"--+", r"/\*+", r"\*/"),
+    "scala sc dart zig groovy gradle proto sol css scss less": (r"//[/!]*", r"/\*+(?!/)", r"\*/"),
+    "m mm": (r"(?://[/!]*|%+)", r"/\*+(?!/)", r"\*/"),  # Objective-C and MATLAB
+    "fs": (r"//[/!]*", r"\(\*+(?!\))", r"\*\)"),
+    "sql": (r"--+", r"/\*+(?!/)", r"\*/"),
     "lua": (r"--+(?!\[=*\[)", r"--\[=*\[", r"\]=*\]"),
     "hs elm purs": (r"--+[ ]?[|^]?", r"\{-(?!#)[ ]?\|?", r"-\}"),
     "ex exs": (r"#+", r'@(?:module|type)?doc[ ]+(?:~[sS])?"""', '"""'),
-    "jl r pl pm tcl nim cr ps1 tf cmake awk mk graphql": (r"#+'?", r"(?!)", r"\Z"),
+    "jl graphql": (r"#+", '"""', '"""'),
+    "pl pm": (r"#+", r"=(?!cut\b)[a-z]\w*+", r"^=cut\b"),
+    "ps1": (r"#+", "<#", "#>"),
+    "r tcl nim cr tf cmake awk mk": (r"#+'?", r"(?!)", r"\Z"),
     "clj cljs el lisp scm rkt asm": (r";+", r"(?!)", r"\Z"),
     "erl hrl": (r"%+", r"(?!)", r"\Z"),
     "vim": (r'"', r"(?!)", r"\Z"),
