@@ -135,15 +135,13 @@ def values_of(tx: Tx, phrase_query: PhraseQuery) -> dict[str, Any]:
 
 def counts(tx: Tx, phrases: Iterable[Phrase], limit: int) -> dict[Phrase, int]:
     """Return how many of the tenant's texts hold each of the phrases, counted up to `limit`."""
-    wanted = list(dict.fromkeys(phrases))
-    if not wanted:
+    asked = dict.fromkeys(phrases)
+    if not asked:
         return {}
-    values = {"owner": tx.scope.tenant_id, "most": limit}
-    if tx.kind != "sqlite":
-        return postgres_document_index.counts(tx, wanted, values)
-    statement, found = _count_statement(alone=is_only_tenant(tx)), dict[Phrase, int]()
-    for phrase in wanted:
-        ((number,),) = statement.rows(tx, values | values_of(tx, PhraseQuery((phrase,))))
+    statement = _count_statement(tx.kind, alone=tx.kind == "sqlite" and is_only_tenant(tx))
+    bounds, found = {"owner": tx.scope.tenant_id, "most": limit}, dict[Phrase, int]()
+    for phrase in asked:
+        ((number,),) = statement.rows(tx, bounds | values_of(tx, PhraseQuery((phrase,))))
         found[phrase] = int(number)
     return found
 
@@ -277,12 +275,11 @@ def _unindex(tx: Tx, numbers: Sequence[int]) -> None:
 
 
 @cache
-def _count_statement(*, alone: bool) -> CompiledStatement:
-    """Count texts on SQLite."""
-    found: Any = matching_texts("sqlite", PhraseShape(1, 0), ranked=False)
+def _count_statement(kind: DatabaseKind, *, alone: bool) -> CompiledStatement:
+    found: Any = matching_texts(kind, PhraseShape(1, 0), ranked=False)
     number = select(literal(1)).select_from(found)
-    if not alone:
-        mine = (search_wholes.c.id == found.c.number, owner_of("sqlite", search_wholes) == OWNER)
+    if kind == "sqlite" and not alone:
+        mine = (search_wholes.c.id == found.c.number, owner_of(kind, search_wholes) == OWNER)
         number = number.join(search_wholes, and_(*mine))
     limited = number.limit(bindparam("most", type_=Integer)).subquery()
     return CompiledStatement(select(func.count()).select_from(limited))

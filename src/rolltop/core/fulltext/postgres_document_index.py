@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import (
     ColumnElement,
     Float,
-    Integer,
-    ScalarSelect,
     Select,
     Subquery,
     TableClause,
@@ -33,8 +31,6 @@ from rolltop.core.fulltext.postgres_fts import occurrences_from_rank
 from rolltop.core.fulltext.tables import tenant_lexeme, words_of_whole_parts, words_of_wholes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from rolltop.core.fulltext.document_index import PhraseShape
 
 _ALL_OF_BONUS: Final = 1000.0
@@ -100,25 +96,6 @@ def matching_texts(shape: PhraseShape) -> Subquery:
         *([~_matches_any_part("unwanted")] if shape.excluded else []),
     )
     return union_all(short, long).subquery()
-
-
-def counts(tx: Tx, phrases: Sequence[Phrase], bounds: Mapping[str, Any]) -> dict[Phrase, int]:
-    """Count the texts that hold each of the phrases; `bounds` are the `owner` and the `most`."""
-    mine = f"'{tenant_lexeme(tx.scope.tenant_id)}'"
-    values = {f"phrase_{at}": f"{mine} & {_lexemes(one)}" for at, one in enumerate(phrases)}
-    counted = select(*map(_count, values))
-    row = tx.execute(counted, {**bounds, **values}).one()
-    return dict(zip(phrases, map(int, row), strict=True))
-
-
-def _count(name: str) -> ScalarSelect[int]:
-    w = words_of_wholes.c
-    short = select(literal(1)).where(w.is_long.is_(False), *_owner_clauses(words_of_wholes, name))
-    long = select(literal(1)).where(
-        w.user_id == OWNER, w.is_long.is_(True), _matches_any_part(name)
-    )
-    found = union_all(short, long).limit(bindparam("most", type_=Integer)).subquery()
-    return select(func.count()).select_from(found).scalar_subquery()
 
 
 def _score(shape: PhraseShape, words: Any, norm: Any) -> Any:  # noqa: ANN401  # columns
