@@ -217,6 +217,17 @@ def test_a_worker_that_cannot_be_started_leaves_the_others_serving(
     assert len(started) == 3
 
 
+def test_a_parent_that_is_killed_before_it_reads_has_ended() -> None:
+    listener, (parent, own) = socket.socket(), socket.socketpair()
+    worker = InheritedSockets.from_argument(f"{listener.detach()},{own.detach()}")
+    with worker.listener, worker.parent:
+        worker.parent.send(b"unread")
+        assert worker.is_shared()
+        parent.close()
+        assert worker.has_ended()
+        assert not worker.is_shared()
+
+
 def test_no_further_process_inherits_a_worker_s_sockets() -> None:
     one, other = socket.socketpair()
     for given in (one, other):

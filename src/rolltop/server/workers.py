@@ -47,7 +47,10 @@ class InheritedSockets:
 
     def has_ended(self) -> bool:
         """Whether the parent is gone; to be asked once there is something to read from it."""
-        return not self.parent.recv(1, socket.MSG_PEEK)
+        try:
+            return not self.parent.recv(1, socket.MSG_PEEK)
+        except ConnectionError:  # it left something unread
+            return True
 
     def is_shared(self) -> bool:
         """Whether others go on to take connections: the parent has not stopped all."""
@@ -55,6 +58,8 @@ class InheritedSockets:
             self.parent.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return True
+        except ConnectionError:
+            return False
         return False
 
 
