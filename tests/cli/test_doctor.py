@@ -363,6 +363,7 @@ def test_comments_in_a_clients_file_are_allowed(shell: Shell) -> None:
         ("AUTH", "jwt", "Set http.oauth_issuer and http.public_url."),
         ("ALLOWED_HOSTS", "https://desk.example.org", "Write desk.example.org"),
         ("PROBE_ADDRESSES", "pod", "Write 10.0.0.7"),
+        ("TRACES_ENDPOINT", "ftp://x", "Send one as http://127.0.0.1:4318"),
     ],
 )
 def test_what_keeps_a_server_over_http_from_starting_is_told(

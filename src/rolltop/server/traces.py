@@ -43,6 +43,16 @@ _OURS: Final = frozenset(
 _METHODS: Final = SPEC_CLIENT_METHODS | SPEC_CLIENT_NOTIFICATION_METHODS
 
 
+def check_endpoint(endpoint: str) -> None:
+    """Raise InvalidConfig for what is no address of a collector."""
+    if not _ADDRESS.fullmatch(endpoint):
+        raise InvalidConfig(
+            f"{_KEY}: it is no http(s) address, or more than one",
+            hint="Send one as http://127.0.0.1:4318; what the collector asks for besides goes "
+            "into OTEL_EXPORTER_OTLP_HEADERS.",
+        )
+
+
 class Traces:
     """Spans on their way to the collector."""
 
@@ -51,12 +61,7 @@ class Traces:
 
         Raises InvalidConfig: the endpoint is no address, or the extra is not installed.
         """
-        if not _ADDRESS.fullmatch(endpoint):
-            raise InvalidConfig(
-                f"{_KEY}: it is no http(s) address, or more than one",
-                hint="Send one as http://127.0.0.1:4318; what the collector asks for besides goes "
-                "into OTEL_EXPORTER_OTLP_HEADERS.",
-            )
+        check_endpoint(endpoint)
         if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
             raise InvalidConfig(
                 f"{_KEY}: the exporter is not installed",
