@@ -95,6 +95,8 @@ def test_what_drivers_take_is_accepted(url: str) -> None:
         "postgresql:desk",
         "postgresql:/ada:secret@host/desk",
         "host=db.example.org user=ada password=secret dbname=desk",
+        "host=db user=ada password=secret sslrootcert=file:///ca.pem",
+        "password=secret://b@c",
         "postgres://ada:secret@127.0.0.1:bad/desk",
         "postgresql://ada:secret@host:/desk",
         "postgresql://ada:secret@one:1,two:2/desk",

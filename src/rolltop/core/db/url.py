@@ -27,6 +27,7 @@ _PASSWORD_IN_AUTHORITY: Final = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DO
 # User and password, then host and port, as SQLAlchemy takes a URL apart, which fails at others.
 _USERINFO: Final = re.compile(r"[^:/]*(?::[^@]*)?@")
 _HOST_PORT: Final = re.compile(r"(?:\[[^/?]+\]|[^/:?@\[\]]*)(?::[0-9]{1,5})?(?:[/?].*)?", re.DOTALL)
+_SCHEME: Final = re.compile(r"\s*[A-Za-z][\w+.-]*://")
 _MAY_HOLD_PASSWORD: Final = re.compile(r"@|password", re.IGNORECASE)
 _PASSWORD_IN_QUERY: Final = re.compile(r"(?i)((?:[?&]|^)(?:ssl)?password=)[^&#]*")
 
@@ -88,8 +89,8 @@ def redact_passwords(url: str) -> str:
 
     So is the whole of what is no URL and may hold one.
     """
-    if "://" not in url:
-        return "***" if _MAY_HOLD_PASSWORD.search(url) else url
+    if not _SCHEME.match(url) and _MAY_HOLD_PASSWORD.search(url):
+        return "***"
     hidden = _PASSWORD_IN_AUTHORITY.sub(r"\1:***", url)
     return _PASSWORD_IN_QUERY.sub(r"\1***", hidden)
 
