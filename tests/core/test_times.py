@@ -93,6 +93,8 @@ def test_a_time_alone_is_the_next_on_the_way(text: str, back: str, ahead: str) -
         "", "soon", "tomorrow morning", "next tomorrow", "week", "this week", "friday at 25:00",
         "friday 13pm", "friday 9", "in 3 days ago", "3", "in months", "999999 weeks ago",
         "2026-02-30", "3M", "3m", "5ms", "2 hs ago", "2026-11-25T24:30", "fridays", "x" * 100_000,
+        "2026-12-01T17:00+02:00 UTC", "2026-12-01 17:00 +0200 UTC", "2026-12-01T17:00+02 GMT",
+        "2026-12-01T17:00Z UTC",
     ],
 )  # fmt: skip
 def test_what_is_no_time_is_refused_with_the_present_one(text: str) -> None:

@@ -15,7 +15,11 @@ _WEEK: Final = 7
 _MAX_LENGTH: Final = 60
 _MINUTE: Final = re.compile(r".*[T ]\d{2}:?\d{2}(?:Z|[+-]\d{2}(?::?\d{2})?)?", re.IGNORECASE)
 # "2026-12-01 17:00 UTC", and "… 17:00:00 +0200" as git writes it.
-_ZONE_GAP: Final = re.compile(r"\s(?:UTC|GMT)$|(?<=:\d\d)\s(?=[+-]\d\d:?\d\d$)", re.IGNORECASE)
+_ZONE_GAP: Final = re.compile(
+    r"(?<![+-]\d\d:\d\d)(?<![+-]\d{4})(?<!:\d\d[+-]\d\d)(?<!Z)\s(?:UTC|GMT)$"
+    r"|(?<=:\d\d)\s(?=[+-]\d\d:?\d\d$)",
+    re.IGNORECASE,
+)
 _UNITS: Final = {
     "m": timedelta(minutes=1),
     "h": timedelta(hours=1),
