@@ -126,3 +126,20 @@ def test_what_waits_to_be_sent_and_what_others_wrote_to_an_older_version_are_bot
     assert device.sync().counts.conflicts == 1
     texts = sorted(data["content"] for data in server.live().values())
     assert texts == ["one\ntwo\nthree\nfour\n", "phone\none\n"]
+
+
+@pytest.mark.parametrize("trash", [False, True])
+def test_tags_and_trash_that_wait_are_united_with_what_a_server_that_went_back_has(
+    device: Device, server: Bucket, *, trash: bool
+) -> None:
+    device.sync()
+    backup = copy.deepcopy(server)
+    for tag in "ab":
+        device.save("n", lambda content, tag=tag: replace(content, tags=(*content.tags, tag)))
+    device.queue("n", lambda content: replace(content, tags=(*content.tags, "c"), trash=trash))
+    server.go_back_to(backup)
+    server.post("n", {"content": "one\n", "tags": ["p"]}, None, None)
+    assert device.sync().counts.pushed == 1
+    data = server.live()["n"]
+    assert (data["content"], bool(data["deleted"])) == ("one\n", trash)
+    assert set(data["tags"]) == {"a", "b", "c", "p"}

@@ -54,7 +54,8 @@ def reconcile(note: Note, remote: RemoteNote, versions: Iterable[Version]) -> Me
 
     `versions` are the note's earlier ones, newest first. A version before the known one means that
     the backend itself went back, as one restored from a backup does. The note is sent again if it
-    was made from what is there; if not, or if a known version changed, both are kept.
+    was made from what is there; if not, or if a known version changed, both are kept. A change that
+    waits is united with another note of the same text.
     """
     theirs = remote.content
     is_synced = note.sync_state == "synced"
@@ -66,7 +67,9 @@ def reconcile(note: Note, remote: RemoteNote, versions: Iterable[Version]) -> Me
     if went_back and any(is_same_content(version.content, theirs) for version in versions):
         return MergeDecision(note.content, _unsent_state(note, remote))
     # What was gone there, and came back, nobody touched here.
-    if not (went_back or is_synced or note.sync_state == "local"):
+    if not (is_synced or note.sync_state == "local"):
+        if went_back:  # what is there was not made from the base
+            note = replace(note, backend=replace(note.backend, base=None))
         return _rebase_local(note, remote, versions)
     if note.server_version is None or remote.version > note.server_version:
         return MergeDecision(theirs, BackendState("synced", remote.version))
