@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rolltop.toolsets.notes.models import Content
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
+    from tests.simperium.faults import Kind
     from tests.simperium.server import Reply, Request
 
 
@@ -143,3 +144,19 @@ def test_tags_and_trash_that_wait_are_united_with_what_a_server_that_went_back_h
     data = server.live()["n"]
     assert (data["content"], bool(data["deleted"])) == ("one\n", trash)
     assert set(data["tags"]) == {"a", "b", "c", "p"}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("fault", ["status", "lost"])
+def test_a_change_that_waits_is_sent_once_whatever_a_late_answer_shows(
+    device: Device, simperium: Simperium, server: Bucket, fault: Kind, times: int
+) -> None:
+    device.sync()
+    device.save("n", append("two"))
+    device.queue("n", append("three"))
+    simperium.faults.add(fault, "post", status=405)
+    answer_from_a_copy(simperium, 1, times)
+    device.sync()
+    (note,) = device.notes().values()
+    assert note.sync_state == "synced"
+    assert server.live()["n"]["content"] == note.text == "one\ntwo\nthree\n"

@@ -338,10 +338,11 @@ def _mark_synced(notebook: Notebook, note: Note, sent: UploadResult) -> Note:
 
 
 async def _push_note(connection: AccountConnection, note: Note, counts: SyncCounts) -> None:
+    again = False
     for attempt in range(_MAX_ATTEMPTS):
         upload = Upload(note.id, note.content, note.base, note.server_version)
         try:
-            sent = await _upload_note(connection.backend, upload, again=attempt > 0)
+            sent = await _upload_note(connection.backend, upload, again=again)
             remote = None if sent else await connection.backend.get(note.id)
         except BodyTooLong:
             await connection.write(_pass_over, connection.lease, note.id)
@@ -358,6 +359,9 @@ async def _push_note(connection: AccountConnection, note: Note, counts: SyncCoun
             counts.pushed += 1
             counts.conflicts += result.conflicts
             return
+        if attempt == 0 and remote is not None and remote.version < (note.server_version or 0):
+            continue  # maybe a late answer, as in `_refresh_note`
+        again = True
         conflicts, present = await connection.write(
             _store_refetched, connection.lease, note, remote
         )
