@@ -160,3 +160,18 @@ def test_a_change_that_waits_is_sent_once_whatever_a_late_answer_shows(
     (note,) = device.notes().values()
     assert note.sync_state == "synced"
     assert server.live()["n"]["content"] == note.text == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_note_is_deleted_at_a_server_that_has_no_more_its_version(
+    device: Device, simperium: Simperium, server: Bucket, status: int
+) -> None:
+    device.sync()
+    backup = copy.deepcopy(server)
+    device.save("n", append("two"))
+    device.save("n", lambda content: replace(content, trash=True))
+    server.go_back_to(backup)
+    simperium.faults.add("status", "delete", status=status)
+    device.delete("n")
+    assert not server.live()
+    assert not device.notes()

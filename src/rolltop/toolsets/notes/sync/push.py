@@ -544,7 +544,9 @@ async def _delete_remote(connection: AccountConnection, note: Note) -> bool:
         if present is not None:
             raise
         return True
-    return written.outcome in {"stored", "gone", "duplicate", "unchanged"}
+    if written.outcome == "gone":  # maybe only the version that is known here
+        return await connection.backend.get(note.id) is None
+    return written.outcome in {"stored", "duplicate", "unchanged"}
 
 
 def _erase_local(notebook: Notebook, note: Note) -> int | None:
