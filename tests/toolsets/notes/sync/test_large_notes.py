@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.databases import Clock
     from tests.simperium import Simperium
     from tests.simperium.bucket import Bucket
+    from tests.simperium.faults import Kind
 
 
 @pytest.fixture
@@ -120,3 +121,37 @@ def test_a_note_that_cannot_be_compared_keeps_no_change_from_being_sent(
     simperium.answer = answer  # pyright: ignore[reportAttributeAccessIssue]  # as it was
     assert device.sync().status == "idle"
     assert device.notes()["n0"].content.trash
+
+
+@pytest.mark.parametrize("is_compared", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "code"), [("silent", "BACKEND_TIMEOUT"), ("status", "BACKEND_RATE_LIMIT")]
+)
+def test_a_backend_that_is_silent_or_takes_no_more_is_asked_for_one_note(
+    device: Device,
+    server: Bucket,
+    simperium: Simperium,
+    clock: Clock,
+    kind: Kind,
+    code: str,
+    *,
+    is_compared: bool,
+) -> None:
+    fill(server, 4)
+    device.sync()
+    for number in range(3):
+        device.queue(f"n{number}", to("changed here"))
+    if is_compared:
+        server.delete("n3", None, None)
+        clock.advance(hours=25)
+    for route in ("get", "post"):
+        simperium.faults.add(kind, route, times=50, status=429)
+    simperium.requests.clear()
+    failure = device.sync().error
+    assert failure is not None
+    assert failure.code == code
+    asked = {one.target.split("/i/")[1][:2] for one in simperium.requests if "/i/" in one.target}
+    assert len(asked) == 1
+    assert device.account().status == "error"
+    simperium.faults.clear()
+    assert device.sync().counts.pushed == 3

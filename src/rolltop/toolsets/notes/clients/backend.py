@@ -119,6 +119,11 @@ class BackendError(Unavailable):
         super().__init__(message, hint=hint or default, code=code, data=data)
         self.may_have_arrived = may_have_arrived
 
+    @property
+    def is_overall(self) -> bool:
+        """Whether it does not lie in one note: the backend is silent, or takes no more for now."""
+        return self.code in {"BACKEND_TIMEOUT", "BACKEND_RATE_LIMIT"}
+
 
 class BodyTooLong(BackendError):
     """The answer is larger than this program takes."""

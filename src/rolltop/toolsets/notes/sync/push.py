@@ -121,7 +121,7 @@ async def push_changes(
             try:
                 await _push_note(connection, note, counts)
             except BackendError as failure:
-                if failure.code == "BACKEND_RATE_LIMIT" or len(failures) == _MAX_FAILED_NOTES:
+                if failure.is_overall or len(failures) == _MAX_FAILED_NOTES:
                     raise
                 failures.append(failure)
             report(counts.pushed, None, "notes to Simplenote")

@@ -124,10 +124,10 @@ async def run_sync(
         if await connection.read(_is_comparison_due):
             try:
                 await compare_all(connection, counts, report, accept=accept)
-            except (
-                BackendError
-            ) as error:  # maybe for one note: what waits here is sent all the same
-                failure = error
+            except BackendError as error:
+                if error.is_overall:
+                    raise
+                failure = error  # maybe for one note: what waits here is sent all the same
         await push.push_changes(connection, counts, report)
     except LeaseLost:
         return SyncOutcome(counts, "syncing")
