@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rolltop.toolsets.notes.clients import http_client
 from rolltop.toolsets.notes.store import notebooks
 from tests.desks import answer_of, call_tool, make_desk
 from tests.toolsets.notes.sync.conftest import settings_of
-from tests.toolsets.notes.sync.device import EMAIL, before_the_next_write
+from tests.toolsets.notes.sync.device import EMAIL, before_the_next_write, lose_the_next_write
 
 if TYPE_CHECKING:
     from rolltop.core.context import AppContext
@@ -77,6 +78,28 @@ def test_what_another_wrote_while_a_save_was_sent_is_not_taken_back_with_it(
     assert answer_of(desk, me, "note_get", id="n")["text"] == "a\nb\nc\nphone\n"
     answer_of(desk, me, "note_manage", action="sync")
     assert server.live()["n"]["content"] == "a\nb\nc\nphone\n"
+
+
+def test_a_note_that_a_repeated_call_finds_written_is_the_caller_s(
+    desk: AppContext,
+    me: Principal,
+    server: Bucket,
+    simperium: Simperium,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_client, "INITIAL_BACKOFF_SECONDS", 0.001)
+    lose_the_next_write(simperium, "unreachable")
+    given = {"text": "new\n", "idempotency_key": "once"}
+    assert call_tool(desk, me, "note_save", **given).is_error
+    there = server.live()
+    saved = answer_of(desk, me, "note_save", **given)
+    assert (saved["sync_state"], saved["text"]) == ("synced", "new\n")
+    assert answer_of(desk, me, "note_save", **given) == saved
+    assert server.live() == there
+    (made,) = answer_of(desk, me, "desk_history", uri=saved["uri"])["changes"]
+    assert (made["by"], made["tool"]) == (me.label, "note_save")
+    (operation,) = own_operations(desk, me)
+    assert answer_of(desk, me, "desk_undo", operation=operation)["undone"] == [saved["uri"]]
 
 
 def test_what_came_from_the_account_before_a_refused_save_is_not_taken_back(

@@ -27,6 +27,7 @@ from rolltop.toolsets.notes.clients.backend import (
     body_too_long,
 )
 from rolltop.toolsets.notes.clients.note_object import base_object, build_object, parse_content
+from rolltop.toolsets.notes.edits import Edit
 from rolltop.toolsets.notes.models import (
     BackendState,
     Content,
@@ -52,7 +53,6 @@ from rolltop.toolsets.notes.sync.merge import (
 from rolltop.toolsets.notes.sync.remote_changes import ApplyResult
 
 if TYPE_CHECKING:
-    from rolltop.toolsets.notes.edits import Edit
     from rolltop.toolsets.notes.sync.service import SyncCounts
 
 _BATCH_SIZE: Final = 50
@@ -154,7 +154,7 @@ async def write_note(
         new_id = await connection.read(_find_free_id, once.new_id, new_id)
     try:
         if (written := await _find_written(connection, once)) is not None:
-            return await connection.write(_write_once, once, _as_it_is, SaveResult(written))
+            return written
         for attempt in range(_MAX_ATTEMPTS):
             if note_id is not None:
                 await _refresh_note(connection, note_id, again=attempt > 0)
@@ -188,17 +188,28 @@ def _plan_upload(
     return edit, upload
 
 
-async def _find_written(connection: AccountConnection, once: OneWrite) -> Note | None:
-    """Return the note of a call with this key that was sent, arrived and was not answered."""
+async def _find_written(connection: AccountConnection, once: OneWrite) -> SaveResult | None:
+    """Return the note of a call with this key that was sent, arrived and was not answered.
+
+    One that is new here is stored as the caller's, if nobody else has changed it.
+    """
     begun = await connection.read(lambda notebook: once.find(notebook.tx))
     if begun is None:
         return None
     sent = Upload.of_data(begun)
-    remote = await _refresh_note(connection, sent.note_id)
     is_new = sent.note_id == once.new_id  # then nobody else has the id
+    if is_new and await connection.read(Notebook.get, sent.note_id) is None:
+        made = await connection.backend.get(sent.note_id)
+        if made is not None and is_same_content(made.content, sent.content):
+            edit, result = Edit(None, sent.content), UploadResult(made)
+            return await connection.write(_write_once, once, _store_sent, edit, sent, result)
+    remote = await _refresh_note(connection, sent.note_id)
     if remote is None or not (is_new or _contains(remote, sent)):
         return None
-    return await connection.read(Notebook.get, sent.note_id)
+    note = await connection.read(Notebook.get, sent.note_id)
+    if note is None:
+        return None
+    return await connection.write(_write_once, once, _as_it_is, SaveResult(note))
 
 
 async def _pull_overwritten(
