@@ -13,7 +13,7 @@ from typing import Final
 from rolltop import health
 from rolltop.cli import client_configs, options
 from rolltop.cli.client_configs import ClientEntry
-from rolltop.cli.lazy_modules import app, http, identity, workspace
+from rolltop.cli.lazy_modules import app, http, identity, traces, workspace
 from rolltop.core.context import AppContext
 from rolltop.core.db import Database
 from rolltop.core.errors import InvalidConfig, RolltopError
@@ -89,6 +89,8 @@ def _check_http(context: AppContext) -> Iterator[DoctorResult]:
         return
     try:
         authentication = http.check_settings(context, identity.LocalUser(context))
+        if endpoint := settings["http.traces_endpoint"].strip():
+            traces.check_endpoint(endpoint)
         if not context.database.exists():
             return  # which alone knows whether anybody has a token
         authentication.check()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from rolltop.core.db import bootstrap, encryption, rekey, restore, url
     from rolltop.server import app as server_app
-    from rolltop.server import host_check, http, identity
+    from rolltop.server import host_check, http, identity, traces
     from rolltop.toolsets.desk import excerpts
     from rolltop.toolsets.desk import import_export as portable_links
     from rolltop.toolsets.desk import search as desk_search
@@ -66,6 +66,7 @@ else:
     sync = lazy("rolltop.toolsets.notes.sync.service")
     tool_schema = lazy("rolltop.core.tool_schema")
     toolsets = lazy("rolltop.toolsets")
+    traces = lazy("rolltop.server.traces")
     url = lazy("rolltop.core.db.url")
     workspace = lazy("rolltop.workspace")
     workspaces = lazy("rolltop.core.workspaces")

@@ -124,8 +124,6 @@ def check_settings(context: AppContext, user: LocalUser) -> Authenticator:
     authentication = Authenticator(context, user, exposed=exposed)
     probe_networks(context.settings)
     check_names(context.settings)
-    if endpoint := context.settings["http.traces_endpoint"].strip():
-        traces.check_endpoint(endpoint)
     return authentication
 
 
