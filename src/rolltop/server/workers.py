@@ -46,21 +46,21 @@ class InheritedSockets:
         return cls(listener, parent)
 
     def has_ended(self) -> bool:
-        """Whether the parent is gone; to be asked once there is something to read from it."""
-        try:
-            return not self.parent.recv(1, socket.MSG_PEEK)
-        except ConnectionError:  # it left something unread
-            return True
+        """Whether the parent is gone."""
+        return self._peek() == b""
 
     def is_shared(self) -> bool:
         """Whether others go on to take connections: the parent has not stopped all."""
+        return self._peek() is None
+
+    def _peek(self) -> bytes | None:
+        """Return the first byte from the parent: b"" where it is gone, None where there is none."""
         try:
-            self.parent.recv(1, socket.MSG_PEEK)
+            return self.parent.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
-            return True
-        except ConnectionError:
-            return False
-        return False
+            return None
+        except ConnectionError:  # it left something unread
+            return b""
 
 
 def serve_workers(settings: Settings, count: int) -> int:
