@@ -149,13 +149,14 @@ def run_once(
 def keep_attempt(tx: Tx, key: IdempotencyKey, attempt: JsonObject) -> None:
     """Keep what a call is about to do at a place that no transaction covers, for the next try."""
     row = {"arguments": key.arguments, "used_at": tx.now, "answer": _pack(attempt)}
-    mine = {"user_id": tx.scope.user_id, "tool": key.attempt.tool, "key": key.attempt.key}
+    begun = key.attempt
+    mine = {"user_id": tx.scope.user_id, "tool": begun.tool, "key": begun.key}
     kept = insert(tx.kind, answers).values(**mine, **row)
     tx.execute(kept.on_conflict_do_update(index_elements=list(mine), set_=row))
 
 
 def find_attempt(tx: Tx, key: IdempotencyKey) -> JsonObject | None:
-    """Return what an earlier call with the key and the arguments was about to do."""
+    """Find the attempt of an earlier call with the key and the arguments."""
     return _find_answer(tx, key.attempt)
 
 

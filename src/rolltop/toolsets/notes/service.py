@@ -265,7 +265,7 @@ class NoteService:
 
 
 def _one_write(call: CallContext, answer: Callable[[SaveResult], JsonObject | None]) -> OneWrite:
-    """Return what makes one write of the calls with the same idempotency key."""
+    """Make one write of the calls with the same idempotency key."""
     key = call.idempotency_key
     if key is None:
         return OneWrite()

@@ -74,7 +74,7 @@ class Upload:
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> Upload:
-        """Return what `data` was made of."""
+        """Return the upload with this `data`."""
         return cls(data["id"], parse_content(data["object"]), data["base"], data["version"])
 
     @property
@@ -193,6 +193,8 @@ async def _find_written(connection: AccountConnection, once: OneWrite) -> SaveRe
 
     One that is new here is stored as the caller's, if nobody else has changed it.
     """
+    if once.new_id is None:
+        return None  # without a key
     begun = await connection.read(lambda notebook: once.find(notebook.tx))
     if begun is None:
         return None
