@@ -95,6 +95,12 @@ def sentence(rng: random.Random, words: int = 12) -> str:
     return f"The {' '.join(chosen)}."
 
 
+def sentences(count: int, seed: int) -> list[str]:
+    """Return so many sentences, the same ones for a seed."""
+    rng = random.Random(seed)  # noqa: S311  # made-up text
+    return [sentence(rng) for _ in range(count)]
+
+
 def paper(sections: int = 40, seed: int = 7, paragraphs: int = 4) -> str:
     """Return a long Markdown paper with keywords, an abstract, code, a table and findings."""
     rng = random.Random(seed)  # noqa: S311  # made-up text

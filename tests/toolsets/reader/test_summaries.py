@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rolltop.core import token_counter
 from rolltop.toolsets.reader.summary.prose import ContentKinds, extract_sentences
-from tests.toolsets.reader.shelf import ABSTRACT, paper, sentence, summary
+from tests.toolsets.reader.shelf import ABSTRACT, paper, sentences, summary
 
 if TYPE_CHECKING:
     from tests.toolsets.reader.shelf import Shelf
@@ -21,6 +20,13 @@ if TYPE_CHECKING:
 
 def said(text: str, kind: str = "markdown") -> list[tuple[int, str]]:
     return [(s.line, s.text) for s in extract_sentences(text, kind, ContentKinds())]
+
+
+def quotes(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the lines' numbers and texts that a summary quotes, more than five."""
+    found = re.findall(r"(?m)^L(\d+): (.+)$", answer["content"])
+    assert len(found) > 5
+    return found
 
 
 class TestSentences:
@@ -344,8 +350,7 @@ def test_no_code_of_restructured_text_is_quoted(shelf: Shelf, block: str) -> Non
 def test_a_sampled_text_quotes_no_block_that_began_before(
     shelf: Shelf, name: str, block: str
 ) -> None:
-    rng = random.Random(1)  # noqa: S311  # made-up text
-    prose = "".join(f"{sentence(rng)}\n\n" for _ in range(900))
+    prose = "".join(f"{one}\n\n" for one in sentences(900, 1))
     code = "\n   ".join(["call the lamp and then the keeper and return what it said."] * 3_000)
     prose = f"<html>{prose}" if name == "d.html" else prose
     text = f"{prose}{block.replace('{code}', code)}\n\n{prose}"
@@ -357,8 +362,7 @@ def test_a_sampled_text_quotes_no_block_that_began_before(
 
 
 def test_a_title_ends_what_seems_not_to_end(shelf: Shelf) -> None:
-    rng = random.Random(1)  # noqa: S311  # made-up text
-    parts = (f"# Lamps\n\n{sentence(rng)}\n\n- ```\n  lamp\n  ```\n\n" for _ in range(60))
+    parts = (f"# Lamps\n\n{one}\n\n- ```\n  lamp\n  ```\n\n" for one in sentences(60, 1))
     content = summary(shelf, "".join(parts), mode="summary")["content"]
     cited = {int(line) // 8 for line in re.findall(r"(?m)^L(\d+): The", content)}
     assert {part % 2 for part in cited} == {0, 1}
@@ -419,11 +423,9 @@ def test_keywords_of_a_script_without_spaces_are_words(
 def test_a_text_of_long_lines_is_quoted_by_its_sentences(
     shelf: Shelf, lines: int, length: int
 ) -> None:
-    rng = random.Random(5)  # noqa: S311  # made-up text
-    kept = [[sentence(rng) for _ in range(length)] for _ in range(lines)]
+    kept = [sentences(length, seed) for seed in range(lines)]
     answer = summary(shelf, "\n".join(map(" ".join, kept)), "talk.txt")
-    quoted = re.findall(r"(?m)^L(\d+): (.+)$", answer["content"])
-    assert len(quoted) > 5
+    quoted = quotes(answer)
     assert all(said in kept[int(line) - 1] for line, said in quoted)
     assert "Lines 1-" not in answer["content"]
     assert answer["coverage"]["included"]["section_headers"] is False
@@ -476,12 +478,10 @@ def test_rows_of_data_are_no_sentences(shelf: Shelf, name: str, row: str, part: 
 def test_of_a_program_in_any_language_comments_are_quoted(
     shelf: Shelf, name: str, comment: str
 ) -> None:
-    rng = random.Random(5)  # noqa: S311  # made-up text
-    kept = [sentence(rng) for _ in range(150)]
+    kept = sentences(150, 5)
     code = "let copper = lantern of the harbour with a (mirror) in the garden.\n"
     text = "".join(f"{comment.format(one)}{code * 5}" for one in kept)
     answer = summary(shelf, text, name)
-    quoted = re.findall(r"(?m)^L(\d+): (.+)$", answer["content"])
-    assert len(quoted) > 5
+    quoted = quotes(answer)
     assert all(said in kept and said in text.split("\n")[int(at) - 1] for at, said in quoted)
     assert answer["coverage"]["excluded"]["code_examples"] is True

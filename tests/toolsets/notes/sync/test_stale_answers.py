@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.toolsets.notes.sync.device import EMAIL, Device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from rolltop.toolsets.notes.models import Content
     from tests.simperium import Simperium
@@ -31,6 +32,20 @@ def server(simperium: Simperium) -> Bucket:
 def append(line: str) -> Callable[[Content], Content]:
     """Add a line to a note."""
     return lambda content: replace(content, text=f"{content.text}{line}\n")
+
+
+@contextmanager
+def restored(device: Device, server: Bucket) -> Generator[Bucket]:
+    """Restore the server, at the end, from a backup that is made before."""
+    device.sync()
+    backup = copy.deepcopy(server)
+    yield backup
+    server.go_back_to(backup)
+
+
+def words(server: Bucket) -> set[str]:
+    """Return the words that the server's notes have."""
+    return {word for data in server.live().values() for word in data["content"].split()}
 
 
 def answer_from_a_copy(simperium: Simperium, version: int, times: int) -> None:
@@ -64,18 +79,14 @@ def test_a_save_is_made_from_the_version_that_is_known(
 def test_a_save_after_the_server_went_back_is_made_from_what_it_has(
     device: Device, server: Bucket
 ) -> None:
-    device.sync()
-    backup = copy.deepcopy(server)
-    device.save("n", append("two"))
-    device.save("n", append("three"))
-    server.go_back_to(backup)
+    with restored(device, server) as backup:
+        device.save("n", append("two"))
+        device.save("n", append("three"))
     server.post("n", {"content": "phone\none\n"}, None, None)
     note = device.save("n", append("four"))
     assert server.live()["n"]["content"] == note.text
     device.sync()
-    assert {"phone", "one", "two", "three", "four"} == {
-        word for data in server.live().values() for word in data["content"].split()
-    }
+    assert words(server) == {"phone", "one", "two", "three", "four"}
     device.save("n", lambda content: replace(content, trash=True))
     server.go_back_to(backup)
     device.delete("n")
@@ -86,27 +97,22 @@ def test_a_save_after_the_server_went_back_is_made_from_what_it_has(
 def test_a_version_that_the_server_has_no_more_is_no_deletion(
     device: Device, simperium: Simperium, server: Bucket, status: int
 ) -> None:
-    device.sync()
-    backup = copy.deepcopy(server)
-    device.save("n", append("two"))
-    device.save("n", append("three"))
-    server.go_back_to(backup)
+    with restored(device, server):
+        device.save("n", append("two"))
+        device.save("n", append("three"))
     server.post("n", {"content": "phone\none\n"}, None, None)
     simperium.faults.add("status", "post", status=status)
     device.save("n", append("four"))
     device.sync()
-    words = {word for data in server.live().values() for word in data["content"].split()}
-    assert words == {"phone", "one", "two", "three", "four"}
+    assert words(server) == {"phone", "one", "two", "three", "four"}
 
 
 def test_what_waits_to_be_sent_to_a_server_that_went_back_loses_none_of_what_it_was_made_from(
     device: Device, server: Bucket
 ) -> None:
-    device.sync()
-    backup = copy.deepcopy(server)
-    device.save("n", append("two"))
-    device.queue("n", append("three"))
-    server.go_back_to(backup)
+    with restored(device, server):
+        device.save("n", append("two"))
+        device.queue("n", append("three"))
     for _again in range(2):
         assert device.sync().status == "idle"
         (note,) = device.notes().values()
@@ -117,12 +123,10 @@ def test_what_waits_to_be_sent_to_a_server_that_went_back_loses_none_of_what_it_
 def test_what_waits_to_be_sent_and_what_others_wrote_to_an_older_version_are_both_kept(
     device: Device, server: Bucket
 ) -> None:
-    device.sync()
-    backup = copy.deepcopy(server)
-    device.save("n", append("two"))
-    device.save("n", append("three"))
-    device.queue("n", append("four"))
-    server.go_back_to(backup)
+    with restored(device, server):
+        device.save("n", append("two"))
+        device.save("n", append("three"))
+        device.queue("n", append("four"))
     server.post("n", {"content": "phone\none\n"}, None, None)
     assert device.sync().counts.conflicts == 1
     texts = sorted(data["content"] for data in server.live().values())
@@ -133,12 +137,10 @@ def test_what_waits_to_be_sent_and_what_others_wrote_to_an_older_version_are_bot
 def test_tags_and_trash_that_wait_are_united_with_what_a_server_that_went_back_has(
     device: Device, server: Bucket, *, trash: bool
 ) -> None:
-    device.sync()
-    backup = copy.deepcopy(server)
-    for tag in "ab":
-        device.save("n", lambda content, tag=tag: replace(content, tags=(*content.tags, tag)))
-    device.queue("n", lambda content: replace(content, tags=(*content.tags, "c"), trash=trash))
-    server.go_back_to(backup)
+    with restored(device, server):
+        for tag in "ab":
+            device.save("n", lambda content, tag=tag: replace(content, tags=(*content.tags, tag)))
+        device.queue("n", lambda content: replace(content, tags=(*content.tags, "c"), trash=trash))
     server.post("n", {"content": "one\n", "tags": ["p"]}, None, None)
     assert device.sync().counts.pushed == 1
     data = server.live()["n"]
@@ -166,11 +168,9 @@ def test_a_change_that_waits_is_sent_once_whatever_a_late_answer_shows(
 def test_a_note_is_deleted_at_a_server_that_has_no_more_its_version(
     device: Device, simperium: Simperium, server: Bucket, status: int
 ) -> None:
-    device.sync()
-    backup = copy.deepcopy(server)
-    device.save("n", append("two"))
-    device.save("n", lambda content: replace(content, trash=True))
-    server.go_back_to(backup)
+    with restored(device, server):
+        device.save("n", append("two"))
+        device.save("n", lambda content: replace(content, trash=True))
     simperium.faults.add("status", "delete", status=status)
     device.delete("n")
     assert not server.live()
