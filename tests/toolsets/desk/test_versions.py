@@ -163,6 +163,29 @@ def test_a_pad_is_shown_with_the_cells_that_it_had(mine: Writer) -> None:
     assert [mine.read(cell["uri"])["text"] for cell in shown[0]["cells"]] == ["a", "b"]
 
 
+def test_a_pad_whose_cells_were_changed_since_is_not_said_to_be_as_it_is_now(mine: Writer) -> None:
+    cell = {"language": "txt", "content": "a"}
+    pad = mine.call("scratch_create", metadata={"title": "Plan"}, cells=[cell])["scratchpad"]
+    given, first = {"scratch_id": pad["scratch_id"]}, f"{pad['uri']}@1"
+    then = mine.clock().isoformat()
+    mine.call("scratch_append_cell", **given, cell=cell)
+    shown = mine.read(first)
+    assert (shown["uri"], len(shown["cells"])) == (first, 1)
+    assert shown["became"] == "changed since @1, which is shown: now @2"
+    later = mine.clock().isoformat()
+    mine.call("scratch_append_cell", **given, cell=cell)
+    mine.call("scratch_update", **given, metadata={"title": "Plans"})
+    assert mine.read(first)["uri"] == first
+    for time, version, count in (
+        (then, "", 1),
+        (later, "", 2),
+        (mine.clock().isoformat(), "@4", 3),
+    ):
+        shown = mine.read(pad["uri"], as_of=time)
+        assert (shown["uri"], len(shown["cells"])) == (f"{pad['uri']}{version}", count)
+        assert shown["became"].endswith(", and now" if version else ": now @4")
+
+
 def test_what_a_note_was_is_known_longer_than_its_own_history(
     database: Database, me: Principal, clock: Clock
 ) -> None:

@@ -14,7 +14,7 @@ from rolltop.core.arguments import value_preview
 from rolltop.core.context import AppContext, CallContext, import_object
 from rolltop.core.db import Tx
 from rolltop.core.errors import InvalidArgument, NotFound
-from rolltop.core.journal.history import EntryFilter, read_entries
+from rolltop.core.journal.history import EntryFilter, latest_entries, read_entries
 from rolltop.core.journal.snapshot import (
     EarlierThing,
     JournalSnapshot,
@@ -88,7 +88,7 @@ async def open_earlier(
         return None
     given = {} if request.as_of is None else {"as_of": format_timestamp(request.as_of)}
     opened = Opened(
-        replace(whole, id=short_id(whole.id), version=str(thing.version), lines=None),
+        replace(whole, id=short_id(whole.id), version=str(thing.version or ""), lines=None),
         thing.title,
         fields=thing.fields,
         became=tuple(_describe(request, thing, now)),
@@ -146,7 +146,18 @@ def _read_thing(
             )
     if thing is None:
         raise version_not_kept(tx, request.uri)
-    return thing
+    if request.as_of is None:
+        return replace(thing, version=int(address.version))
+    return thing if kind != "pad" else _without_doubtful_version(tx, thing, ref, moment)
+
+
+def _without_doubtful_version(
+    tx: Tx, pad: EarlierThing, ref: str, moment: Moment | None
+) -> EarlierThing:
+    """Return a pad without a version unless it is that of its last entry: its cells move it too."""
+    last = latest_entries(tx, [("pad", ref)], moment and moment.sequence).get(("pad", ref))
+    is_sure = last is not None and last.version_after == pad.version
+    return pad if is_sure else replace(pad, version=0)
 
 
 def _was_left(tx: Tx, thing: tuple[str, str], moment: Moment) -> bool:
@@ -198,7 +209,7 @@ def _format_as_of(request: EarlierRequest) -> str:
 
 def _describe(request: EarlierRequest, thing: EarlierThing, now: Opened) -> Iterator[str]:
     """Yield what became of what is shown."""
-    newest, shown = now.address.version, str(thing.version)
+    newest, shown = now.address.version, str(thing.version or "")
     if request.as_of is None:
         since = f"changed since @{shown}, which is shown"
     elif newest == shown:
