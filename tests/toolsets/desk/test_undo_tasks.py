@@ -154,3 +154,29 @@ def test_what_changed_something_else_later_is_not_in_the_way(
     answer_of(desk, me, "desk_undo", operation=first)
     assert answer_of(desk, me, "get_task", task_id=task)["data"]["title"] == "a"
     assert "undone_by" not in answer_of(desk, me, "desk_history")["changes"][2]
+
+
+@pytest.mark.parametrize("kind", ["parent_id", "blocked_by", "cell"])
+def test_what_others_built_on_since_names_what_they_did(
+    desk: AppContext, me: Principal, kind: str
+) -> None:
+    other = replace(me, actor="other")
+    if kind == "cell":
+        pad = answer_of(desk, me, "scratch_create")["scratchpad"]["scratch_id"]
+        cell = {"language": "txt", "content": "b"}
+        answer_of(desk, other, "scratch_append_cell", scratch_id=pad, cell=cell)
+    else:
+        task = answer_of(desk, me, "add_task", title="a")["data"]["task_id"]
+        later = answer_of(desk, other, "add_task", title="b")["data"]["task_id"]
+        on = task if kind == "parent_id" else [task]
+        answer_of(desk, other, "update_task", task_id=later, **{kind: on})
+        answer_of(desk, other, "update_task", task_id=later, title="c")
+    changes = answer_of(desk, me, "desk_history")["changes"]
+    built = changes[0 if kind == "cell" else 1]["operation"]
+    made = changes[-1]["operation"]
+    refused = call_tool(desk, me, "desk_undo", since=0, actor=me.actor or "unknown")
+    error = refused.structured["error"]
+    assert f"others refer to it since by operation {built} (" in error["message"]
+    assert f"Undo {built} first, then {made}," in error["hint"]
+    for operation in (built, made):
+        answer_of(desk, me, "desk_undo", operation=operation)

@@ -10,14 +10,15 @@ import hashlib
 import json
 import uuid
 from collections import defaultdict
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Double, UniqueConstraint, exc, text, update
+from sqlalchemy import Double, ForeignKeyConstraint, UniqueConstraint, exc, text, update
 from sqlalchemy.schema import sort_tables
 
 from rolltop.core.journal.history import digest_of
-from rolltop.core.journal.tables import journaled_tables
+from rolltop.core.journal.tables import journaled_tables, thing_of
 from rolltop.core.text.merge import merge_texts
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
 
 Thing = tuple[str, str]
 """A kind and an id."""
+Columns = AbstractSet[tuple[str, str, str]]
+"""Columns of rows by table, key as JSON, and name."""
 
 CHANGED: Final = "it was changed since"
 GONE: Final = "it is gone"
+REFERRED: Final = "others refer to it since"
 BLOCKED: Final = "what it refers to is gone, or another has its name"
 """The database itself refuses: it may answer nothing more in the transaction."""
 _FORGOTTEN: Final = "its text of then is no longer kept"
@@ -44,12 +48,23 @@ _FORGOTTEN: Final = "its text of then is no longer kept"
 class UndoConflict(Exception):
     """What was done to a thing cannot be taken back without losing what was done since."""
 
-    def __init__(self, thing: Thing, reason: str, *, by_others: bool = False) -> None:
-        """Take the thing and the reason, a clause; `by_others` if it lies in other things."""
+    def __init__(
+        self,
+        thing: Thing,
+        reason: str,
+        *,
+        by_others: bool = False,
+        reference: tuple[Thing, Columns] | None = None,
+    ) -> None:
+        """Take the thing and the reason, a clause; `by_others` if it lies in other things.
+
+        `reference` is a thing that refers to it, with the columns that do.
+        """
         super().__init__(reason)
         self.thing = thing
         self.reason = reason
         self.by_others = by_others
+        self.reference = reference
 
 
 def take_back(tx: Tx, entries: Sequence[Entry], texts: Mapping[str, str]) -> None:
@@ -154,7 +169,7 @@ class _Step:
     @property
     def name(self) -> tuple[str, str]:
         """What tells the row from all others."""
-        return self.table.name, _key_text(self.key)
+        return self.table.name, key_text(self.key)
 
     @property
     def parent(self) -> tuple[str, str]:
@@ -163,7 +178,7 @@ class _Step:
         for constraint in self.table.foreign_key_constraints:
             if constraint.referred_table is self.table:
                 named = {one.column.name: row[one.parent.name] for one in constraint.elements}
-                return self.table.name, _key_text(named)
+                return self.table.name, key_text(named)
         return self.table.name, ""
 
     def set_names_aside(self) -> None:
@@ -223,9 +238,11 @@ class _Step:
         for name, after in self.after.items():
             if name not in free and not _is_same(current[name], after):
                 raise UndoConflict(self.thing, CHANGED)
-        for child, keys in self._rows.referring(current):
-            if any((child.name, _key_text(key)) not in made for key in keys):
-                raise UndoConflict(self.thing, "others refer to it since")
+        for constraint, keys in self._rows.referring(current):
+            for key in keys:
+                if (constraint.table.name, key_text(key)) not in made:
+                    reference = self._rows.describe_reference(constraint, key)
+                    raise UndoConflict(self.thing, REFERRED, reference=reference)
         self._rows.delete(self.key)
 
     def _merge(self, after: Any, current: Any, before: Any) -> str:  # noqa: ANN401  # columns' values
@@ -265,7 +282,8 @@ def _unique_columns(table: Table) -> set[str]:
     return {one.name for one in columns if not one.primary_key and not one.foreign_keys}
 
 
-def _key_text(key: Row) -> str:
+def key_text(key: Mapping[str, Any]) -> str:
+    """Return the key of a row as JSON."""
     return json.dumps(key, sort_keys=True)
 
 
@@ -305,8 +323,8 @@ class _StoredRows:
         """Delete a row."""
         self._run("DELETE FROM {table} WHERE {key}", key)
 
-    def referring(self, row: Row) -> Iterator[tuple[Table, list[Row]]]:
-        """Yield the journaled tables whose rows refer to a row, with the keys of these."""
+    def referring(self, row: Row) -> Iterator[tuple[ForeignKeyConstraint, list[Row]]]:
+        """Yield the constraints by which journaled rows refer to a row, with the keys of these."""
         for child, _journaled in journaled_tables().values():
             for constraint in child.foreign_key_constraints:
                 if constraint.referred_table is not self._table:
@@ -314,7 +332,18 @@ class _StoredRows:
                 named = {
                     element.parent.name: row[element.column.name] for element in constraint.elements
                 }
-                yield child, _StoredRows(self._tx, child).keys_where(named)
+                yield constraint, _StoredRows(self._tx, child).keys_where(named)
+
+    def describe_reference(
+        self, constraint: ForeignKeyConstraint, key: Row
+    ) -> tuple[Thing, Columns] | None:
+        """Return the thing whose row of this key refers by a constraint, with the columns."""
+        child, journaled = journaled_tables()[constraint.table.name]
+        row = _StoredRows(self._tx, child).get(key)
+        if row is None or journaled.through is not None:
+            return None
+        names = {(child.name, key_text(key), one.parent.name) for one in constraint.elements}
+        return thing_of(child, journaled, row), names
 
     def keys_where(self, named: Row) -> list[Row]:
         """Return the keys of the rows with these columns."""

@@ -23,7 +23,7 @@ from sqlalchemy import Connection, Table, select, text
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, driver_connection
 from rolltop.core.db.schema import metadata
-from rolltop.core.db.types import Identifier, canonical_id
+from rolltop.core.db.types import canonical_id
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.tables import (
     KEPT,
@@ -32,6 +32,7 @@ from rolltop.core.journal.tables import (
     journal_contents,
     journal_counters,
     journaled_tables,
+    thing_of,
 )
 
 MAX_INLINE_LENGTH: Final = 200
@@ -175,15 +176,14 @@ class _ThingFinder:
         ):
             kind, name = journaled.owner
             return kind, canonical_id(row[name])
-        key = row[journaled.key]
         if (through := journaled.through) is not None:
+            key = row[journaled.key]
             known = self._ids.get((through.name, key))
             if known is None:
                 is_one = (through.c.user_id == self._owner, through.c[journaled.key] == key)
                 known = self._tx.execute(select(through.c.id).where(*is_one)).scalar_one()
             return journaled.kind, known
-        is_identifier = isinstance(change.table.c[journaled.key].type, Identifier)
-        return journaled.kind, canonical_id(key) if is_identifier else key
+        return thing_of(change.table, journaled, row)
 
 
 def _only_key(change: _RowChange) -> str:

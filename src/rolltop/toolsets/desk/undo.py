@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.journal import history
 from rolltop.core.journal.history import Entry, EntryFilter
 from rolltop.core.journal.tables import journaled_tables
-from rolltop.core.journal.undo import BLOCKED, UndoConflict
+from rolltop.core.journal.undo import BLOCKED, Columns, Thing, UndoConflict, key_text
 from rolltop.core.journal.writer import append_entries
 from rolltop.core.principal import OWNER
 from rolltop.toolsets.desk.history import name_thing, short_operation, uri_of
@@ -208,7 +207,7 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
     entry = next(entry for entry in entries if entry.thing == conflict.thing)
     last = None
     if conflict.reason != BLOCKED and not conflict.by_others:
-        last = _find_obstacle(tx, entry)
+        last = _find_obstacle(tx, entry, conflict.reference or (entry.thing, _columns_of(entry)))
     uri = uri_of(entry) or f"{kind} {ref}"
     by, hint = "", "desk_read shows it as it is; nothing was undone."
     if last is not None:
@@ -222,28 +221,27 @@ def _explain(tx: Tx, entries: Sequence[Entry], conflict: UndoConflict) -> Confli
     )
 
 
-def _find_obstacle(tx: Tx, entry: Entry) -> Entry | None:
-    """Return the newest later entry of the same thing that stands and undoes none of the others.
+def _find_obstacle(tx: Tx, entry: Entry, found_in: tuple[Thing, Columns]) -> Entry | None:
+    """Return the newest later entry of a thing that stands and undoes none of the others.
 
-    One that changed the same columns goes before the others.
+    One that changed the columns goes before the others.
     """
-    kind, ref = entry.thing
+    (kind, ref), columns = found_in
     wanted = EntryFilter(kind=kind, ref=ref, after=entry.sequence)
     later = history.read_entries(tx, wanted, limit=MAX_ENTRIES, newest_first=True, heads_only=True)
     undone = history.undone_by(tx, [one.operation for one in later])
     cancelled = {*undone, *undone.values()}
     standing = (one for one in later if one.operation not in cancelled)
-    columns = _columns_of(entry)
     whole = history.stream_entries(tx, wanted, limit=MAX_ENTRIES, newest_first=True)
     same = (one for one in whole if columns & _columns_of(one) and one.operation not in cancelled)
     return next(chain(same, standing), None)
 
 
-def _columns_of(entry: Entry) -> set[tuple[str, str, str]]:
+def _columns_of(entry: Entry) -> Columns:
     """List by table, key and column where an entry changed its thing so that an undo minds."""
     kept = journaled_tables()
     return {
-        (change["table"], json.dumps(change["key"], sort_keys=True), column)
+        (change["table"], key_text(change["key"]), column)
         for change in entry.changes
         for column in dict[str, Any](change["before"] or change["after"])
         if column not in (table := kept[change["table"]][1]).moving | table.computed | table.order
