@@ -165,7 +165,7 @@ def test_a_long_cell_file_and_document_are_read_to_their_ends(
 
 
 def test_a_task_is_completed_and_reopened_on_the_board(server: HttpServer, show: Show) -> None:
-    first = add_task(server, "hatch", project="board")
+    first = add_task(server, "hatch", project="board", due_at="2026-12-31")
     add_task(server, "fledge", project="board", blocked_by=[first])
     held = add_task(server, "nest", project="board")
     call(server, "claim_task", task_id=held)
@@ -173,6 +173,7 @@ def test_a_task_is_completed_and_reopened_on_the_board(server: HttpServer, show:
     for name, title in (("Ready", "hatch"), ("In work", "nest"), ("Blocked", "fledge")):
         expect(column(view, name).get_by_role("heading")).to_have_text(f"{name} 1")
         expect(column(view, name)).to_contain_text(title)
+    expect(column(view, "Ready")).to_contain_text("due 2026-12-31")  # by every clock
     view.get_by_role("button", name="Complete hatch").press("Enter")
     expect(column(view, "Done").get_by_role("heading")).to_have_text("Done 1")
     expect(column(view, "Ready")).to_contain_text("fledge")

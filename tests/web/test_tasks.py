@@ -380,3 +380,19 @@ def test_anothers_task_is_not_there(site: Site, ann: Visitor, other: str) -> Non
         assert ann.submit(form, action=action).status in {400, 404}
     assert "of Bob" in str(site.agent(other)("list_tasks"))
     assert Visitor(site).get(f"/tasks/{task_id}").status == 401
+
+
+def test_a_day_that_a_task_is_due_is_no_time_that_clocks_show_as_another(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    day, minute = (
+        agent("add_task", title=f"due {due}", due_at=due)["data"]["task_id"]
+        for due in ("2026-12-31", "2026-12-31T17:00Z")
+    )
+    for path in ("/tasks", "/tasks/table", f"/tasks/{day}", f"/tasks/{minute}"):
+        page = ann.get(path)
+        times = [given["datetime"] for tag, given in page.elements if tag == "time"]
+        assert not any("23:59" in time for time in times), path
+        assert ("2026-12-31T17:00:00+00:00" in times) == (path != f"/tasks/{day}")
+        assert "2026-12-31" in page.text

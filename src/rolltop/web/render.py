@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -25,6 +25,7 @@ PAGES: Final = (
     ("/trash", "Trash", {"list_tasks", "note_list", "scratch_list"}),
 )
 """The pages that each page links to, with the tools without all of which there is none."""
+_END_OF_DAY: Final = f"T{time.max.isoformat()}Z"
 _MOMENT: Final = Markup('<time datetime="{}">{}</time>')
 
 
@@ -41,6 +42,7 @@ class Renderer:
         )
         self._environment.filters |= {
             "address_path": address_path,
+            "due": format_due,
             "moment": format_moment,
             "query": query,
             "quote_path": quote_path,
@@ -79,6 +81,11 @@ def format_moment(at: str | float) -> Markup:
     """Return a time, ISO 8601 or UNIX seconds, as an element that scripts show in local time."""
     moment = datetime.fromisoformat(at).astimezone(UTC) if isinstance(at, str) else moment_of(at)
     return _MOMENT.format(moment.isoformat(), moment.strftime("%Y-%m-%d %H:%M UTC"))
+
+
+def format_due(at: str) -> str:
+    """Return when a task is due; a whole day is the same one by every clock."""
+    return at.removesuffix(_END_OF_DAY) if at.endswith(_END_OF_DAY) else format_moment(at)
 
 
 def query(values: Mapping[str, object]) -> str:

@@ -1,6 +1,7 @@
 
 // The tasks of list_tasks by how far they are; a + says that there are more than were loaded.
 const COLUMNS = { ready: "Ready", in_work: "In work", blocked: "Blocked", done: "Done" };
+const END_OF_DAY = "T23:59:59.999999Z"; // a day is the same one by every clock
 const tasks = new Map(); // by id, those of the list
 const blockers = new Map(); // by id, those that others of them wait for
 let rest = null; // the button that loads more
@@ -55,7 +56,7 @@ function drawCard(task) {
   const { assignee, claim, released, priority, due_at, evidence } = task;
   const about = [
     priority === undefined ? "" : `priority ${priority}`,
-    due_at && `due ${moment(due_at)}`,
+    due_at && `due ${due_at.endsWith(END_OF_DAY) ? due_at.replace(END_OF_DAY, "") : moment(due_at)}`,
     assignee && `for ${assignee}`,
     claim && `${claim.by ?? "a client"} until ${moment(claim.expires_at)}`,
     released,
