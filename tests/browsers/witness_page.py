@@ -270,6 +270,27 @@ def test_two_tabs_that_edit_one_note(desk: Desk, open_page: Callable[..., Page])
     assert desk.call("note_get", id=note)["text"] == "one\ntwo by Bob\n"
 
 
+def test_what_is_typed_before_going_away_and_back_is_in_conflict_with_what_came_meanwhile(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    note = desk.call("note_save", text="one\ntwo\n")["id"]
+    page = open_page()
+    field = page.locator("textarea[name=text]")
+    for version, anchor in ((1, ""), (2, "#main")):
+        page.goto(f"{desk.origin}/notes/{note}/edit")
+        page.goto(f"{desk.origin}/notes/{note}/edit{anchor}")
+        field.fill("by Ann\n")
+        page.get_by_role("link", name="Leave it").click()
+        page.wait_for_url(f"{desk.origin}/notes/{note}")
+        desk.call("note_save", id=note, text=f"by an agent {version}\n", local_version=version)
+        page.go_back()
+        expect(field).to_have_value("by Ann\n")
+        page.locator("button[value=save]").click()
+        expect(page.locator("main")).to_contain_text("changed while you wrote")
+        expect(field).to_have_value("by Ann\n")
+    assert desk.call("note_get", id=note)["text"] == "by an agent 2\n"
+
+
 def test_no_text_runs(desk: Desk, open_page: Callable[..., Page]) -> None:
     title = HOSTILE[:200]
     task = desk.call("add_task", title=title, description=HOSTILE, tags=[HOSTILE[:50]])["data"]

@@ -106,7 +106,23 @@ function dragCards() {
   });
 }
 
+// On the way back a browser loads a page anew and puts into its form what was typed there: that was
+// made from what the page showed then, with which what others wrote meanwhile is in conflict.
+function keepBases() {
+  for (const form of document.forms) {
+    if (!form.querySelector("[name^=base_]")) continue;
+    const bases = [...form.querySelectorAll("[name=version], [name^=base_]")];
+    const isTyped = [...form.querySelectorAll("input, textarea")].some(
+      (one) => one.type !== "hidden" && (one.value !== one.defaultValue || one.checked !== one.defaultChecked),
+    );
+    const values = (isTyped && history.state) || bases.map((one) => one.value);
+    bases.forEach((one, place) => (one.value = values[place]));
+    history.replaceState(values, "");
+  }
+}
+
 showLocalTimes();
+for (const name of ["pageshow", "hashchange"]) window.addEventListener(name, keepBases);
 document.querySelectorAll("form[role=search] input").forEach(searchWhileTyping);
 if (document.querySelector("[data-follows] [data-live]")) followChanges();
 if (document.getElementById("board")) dragCards();
