@@ -291,6 +291,22 @@ def test_what_is_typed_before_going_away_and_back_is_in_conflict_with_what_came_
     assert desk.call("note_get", id=note)["text"] == "by an agent 2\n"
 
 
+def test_a_form_whose_button_is_pressed_twice_is_sent_once(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(f"{desk.origin}/tasks")
+    sent: list[Route] = []
+    page.route("**/tasks/add", lambda route: sent.append(route))
+    page.get_by_label("New task").fill("pressed twice")
+    with page.expect_request("**/tasks/add"):
+        page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    with page.expect_response("**/tasks/add"):
+        sent[0].continue_()
+    assert len(sent) == 1
+
+
 def test_no_text_runs(desk: Desk, open_page: Callable[..., Page]) -> None:
     title = HOSTILE[:200]
     task = desk.call("add_task", title=title, description=HOSTILE, tags=[HOSTILE[:50]])["data"]

@@ -1,10 +1,11 @@
-// Search as one types, lists that follow the journal, cards that can be dragged, times by this
-// clock. The page works without.
+// Search as one types, lists that follow the journal, cards that can be dragged, forms that are sent
+// once, times by this clock. The page works without.
 "use strict";
 
 const TYPING_PAUSE = 150;
 const CHANGES_PAUSE = 300;
 const FOLLOW_PAUSE = 5000;
+const PRESS_PAUSE = 2000;
 
 const shown = new Map(); // by id, the number of the request whose answer it shows
 let sent = 0;
@@ -106,6 +107,17 @@ function dragCards() {
   });
 }
 
+// Who presses a button twice means it once.
+function sendOnce() {
+  let button = null;
+  let pressed = 0;
+  document.addEventListener("submit", (event) => {
+    if (event.target.method !== "post") return;
+    if (event.submitter === button && event.timeStamp - pressed < PRESS_PAUSE) event.preventDefault();
+    else [button, pressed] = [event.submitter, event.timeStamp];
+  });
+}
+
 // On the way back a browser loads a page anew and puts into its form what was typed there: that was
 // made from what the page showed then, with which what others wrote meanwhile is in conflict.
 function keepBases() {
@@ -122,6 +134,7 @@ function keepBases() {
 }
 
 showLocalTimes();
+sendOnce();
 for (const name of ["pageshow", "hashchange"]) window.addEventListener(name, keepBases);
 document.querySelectorAll("form[role=search] input").forEach(searchWhileTyping);
 if (document.querySelector("[data-follows] [data-live]")) followChanges();
