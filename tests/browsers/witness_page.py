@@ -190,6 +190,27 @@ def test_what_an_agent_writes_appears_and_what_is_typed_stays(
     expect(page.locator("[data-column=ready]")).not_to_contain_text("written while you look")
 
 
+def test_what_an_agent_changed_while_one_looks_is_shown_and_can_be_done_with(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    note = desk.call("note_save", text="one\n")["id"]
+    task = desk.call("add_task", title="one")["data"]["task_id"]
+    page = open_page()
+    page.goto(f"{desk.origin}/notes/{note}")
+    desk.call("note_save", id=note, text="two\n", local_version=1)
+    expect(page.locator("article")).to_contain_text("two")
+    expect(page.locator("main")).to_contain_text("version 2")
+    page.get_by_role("button", name="Delete").click()
+    page.wait_for_url(f"{desk.origin}/notes")
+    page.goto(f"{desk.origin}/tasks/{task}")
+    desk.call("update_task", task_id=task, title="two", comment="half of it")
+    expect(page.locator("h1")).to_have_text("two")
+    expect(page.locator("main")).to_contain_text("half of it")
+    page.get_by_role("button", name="Done").click()
+    expect(page.locator("main")).to_contain_text("completed")
+    assert desk.call("get_task", task_id=task)["data"]["status"] == "completed"
+
+
 def test_a_page_follows_again_after_the_server_was_out_of_reach(
     desk: Desk, open_page: Callable[..., Page]
 ) -> None:
@@ -297,7 +318,11 @@ def test_a_form_whose_button_is_pressed_twice_is_sent_once(
     page = open_page()
     page.goto(f"{desk.origin}/tasks")
     sent: list[Route] = []
-    page.route("**/tasks/add", lambda route: sent.append(route))
+
+    def hold(route: Route) -> None:
+        sent.append(route)
+
+    page.route("**/tasks/add", hold)
     page.get_by_label("New task").fill("pressed twice")
     with page.expect_request("**/tasks/add"):
         page.keyboard.press("Enter")
