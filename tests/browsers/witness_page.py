@@ -161,6 +161,22 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_window(
     assert found == []
 
 
+@pytest.mark.parametrize("width", [360, 700, 1280])
+def test_long_names_make_no_list_wider_than_the_window(
+    desk: Desk, open_page: Callable[..., Page], width: int
+) -> None:
+    path = "https://desk.example.org/one-organisation/one-repository/blob/main/src/dashboard/charts.tsx"
+    tag, project = "src/components/dashboard/widgets/charts.tsx", "one-organisation/one-repository"
+    task = desk.call("add_task", title=f"See {path}", tags=[tag], project=project)["data"]
+    note = desk.call("note_save", text=f"{path}\n\n{path}\n", tags=[tag])["id"]
+    desk.call("scratch_create", metadata={"title": path, "tags": [tag]})
+    page = open_page(viewport={"width": width, "height": 800})
+    lists = ("/", "/tasks", "/tasks/table", "/notes", "/pads", "/journal")
+    for shown in (*lists, f"/tasks/{task['task_id']}", f"/notes/{note}"):
+        page.goto(desk.origin + shown)
+        assert page.locator("html").evaluate("e => e.scrollWidth - e.clientWidth") == 0, shown
+
+
 def test_the_login_page_too_and_nothing_else_is_there(desk: Desk, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(f"{desk.origin}/tasks")
