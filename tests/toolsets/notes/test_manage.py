@@ -313,3 +313,12 @@ def test_a_note_is_found_by_the_beginning_of_its_id_in_any_form(mine: Caller) ->
         assert read["uri"] == f"rolltop://note/{note[:8]}@1"
     mine.ok("note_manage", action="trash", id=bare[:13].upper(), local_version=1)
     assert mine.get(note)["trash"] is True
+
+
+def test_an_address_that_is_no_id_is_not_called_a_missing_note(mine: Caller) -> None:
+    """As desk_read prints it of a note that is there."""
+    printed = mine.ok("desk_read", uri=mine.note("a\n"))["uri"]
+    for given in (printed, printed.replace("@1", "#L1")):
+        error = mine.fails("note_get", id=given)
+        assert error["message"] == f'"{given}" is not the id of a note'
+        assert "desk_read" in error["resolution_hint"]

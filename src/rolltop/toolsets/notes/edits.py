@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rolltop.core.accounts import lock_owner
-from rolltop.core.addresses import is_id_start
+from rolltop.core.addresses import is_address, is_id_start
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import Conflict, InvalidArgument, NotFound
 from rolltop.core.text import patch
@@ -303,6 +303,13 @@ def missing_note_error(notebook: Notebook, note_id: str) -> NotFound:
 
 def note_not_found(note_id: str) -> NotFound:
     """Create the error of a note that is not here."""
+    if is_address(note_id):  # of another thing, or of a version or lines
+        return NotFound(
+            f"{value_preview(note_id)} is not the id of a note",
+            code="NOTE_NOT_FOUND",
+            hint="Send what follows rolltop://note/, without @version and #lines; desk_read opens"
+            " every address.",
+        )
     return NotFound(
         f"There is no note {value_preview(note_id)}",
         code="NOTE_NOT_FOUND",
