@@ -128,7 +128,8 @@ def test_a_restore_where_nothing_is_kept_asks_nothing(shell: Shell) -> None:
     assert "walrus" in shell("call", "list_tasks").out
     assert shell("restore", "walrus.db").code == 1
     shell.set("DATABASE_URL", "postgresql://walrus@localhost/walrus")
-    assert "is out of reach" in shell("restore", "walrus.db").err
+    (shell.folder / "walrus.dump").write_bytes(b"PGDMP")
+    assert "is out of reach" in shell("restore", "walrus.dump").err
 
 
 @pytest.mark.parametrize("address", ["", "postgresql://walrus@127.0.0.1:1/walrus"])
@@ -141,3 +142,17 @@ def test_a_file_that_may_not_be_looked_at_is_named(shell: Shell, address: str) -
         False,
     )
     assert "w" * 300 in outcome.err or "File name too long" in outcome.err
+
+
+@pytest.mark.parametrize("start", [b"PGDMP\1\x10", b"rolltop PostgreSQL backup 1\n"])
+def test_a_backup_of_the_other_database_is_named_so(shell: Shell, start: bytes) -> None:
+    add(shell, "walrus")
+    assert shell("backup", "walrus.db").code == 0
+    (shell.folder / "walrus.dump").write_bytes(start + bytes(100))
+    outcome = shell("restore", "walrus.dump", "--yes")
+    assert (outcome.code, "the backup of a PostgreSQL store" in outcome.err) == (1, True)
+    assert "walrus" in shell("call", "list_tasks").out
+    shell.set("DATABASE_URL", "postgresql://walrus@127.0.0.1:1/walrus")
+    outcome = shell("restore", "walrus.db", "--yes")
+    assert (outcome.code, "the backup of a SQLite store" in outcome.err) == (1, True)
+    assert "`rolltop import DIR`" in outcome.err

@@ -9,16 +9,24 @@ from contextlib import closing, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from time import time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rolltop.core.db.file_lock import hold_directory_lock
 from rolltop.core.db.sqlite import library
-from rolltop.core.errors import Unavailable
+from rolltop.core.errors import InvalidArgument, Unavailable
 
 if TYPE_CHECKING:
     import sqlite3
 
     from rolltop.core.db.driver import Driver
+
+POSTGRES_MAGIC: Final = b"rolltop PostgreSQL backup 1\n"
+"""How a backup of PostgreSQL begins that pg_dump did not make."""
+_FORMATS: Final = {
+    b"SQLite format 3\0": "SQLite",
+    b"PGDMP": "PostgreSQL",
+    POSTGRES_MAGIC: "PostgreSQL",
+}
 
 
 def backup_store(driver: Driver, source: Path, target: Path) -> None:
@@ -74,6 +82,19 @@ def remove_unfinished(folder: Path, name: str) -> None:
         for leftover in folder.glob(f"{name}.[0-9]*.partial*") if alone else ():
             with suppress(OSError):  # open elsewhere, on Windows
                 leftover.unlink()
+
+
+def require_format(backup: Path, database: str) -> None:
+    """Refuse a backup that another database than this one made. Raises InvalidArgument, OSError."""
+    with backup.open("rb") as file:
+        start = file.read(max(map(len, _FORMATS)))
+    for mark, made_by in _FORMATS.items():
+        if start.startswith(mark) and made_by != database:
+            raise InvalidArgument(
+                f"{backup} is the backup of a {made_by} store; this store is on {database}.",
+                hint=f"Restore it to a {made_by} store, `rolltop export DIR` from that, and "
+                "`rolltop import DIR` here.",
+            )
 
 
 def fsync_file(file: Path) -> None:

@@ -23,7 +23,7 @@ from psycopg import sql
 from sqlalchemy import Connection, exc
 
 from rolltop.core.db import bootstrap, revisions, row_security, schema_script
-from rolltop.core.db.backup import unfinished_file
+from rolltop.core.db.backup import POSTGRES_MAGIC, unfinished_file
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import first_line
 from rolltop.core.db.engine import EngineLimits, begin_as, create_migration_engine
@@ -33,8 +33,7 @@ from rolltop.core.errors import IncompatibleStore, Unavailable
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
-_MAGIC: Final = b"rolltop PostgreSQL backup 1\n"
-_START: Final = len(_MAGIC) + hashlib.sha256().digest_size
+_START: Final = len(POSTGRES_MAGIC) + hashlib.sha256().digest_size
 _MAX_HEADER: Final = 1 << 20
 _MAX_BLOCK: Final = 1 << 20
 _SIZE_BYTES: Final = 4
@@ -70,7 +69,7 @@ class _Table(NamedTuple):
 def is_archive(source: Path) -> bool:
     """Whether the file begins as what `write_archive` writes. Raises OSError."""
     with source.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+        return file.read(len(POSTGRES_MAGIC)) == POSTGRES_MAGIC
 
 
 def write_archive(connection: Connection, target: Path) -> None:
@@ -103,7 +102,7 @@ def write_archive(connection: Connection, target: Path) -> None:
                     write_rows(connection, table, packed)
         digest = _digest(partial)
         with partial.open("r+b") as file:
-            file.write(_MAGIC + digest)
+            file.write(POSTGRES_MAGIC + digest)
 
 
 def load_archive(address: DatabaseUrl, source: Path) -> None:
@@ -113,7 +112,7 @@ def load_archive(address: DatabaseUrl, source: Path) -> None:
     tables of another one; Unavailable where PostgreSQL fails; OSError where the file does.
     """
     with _mapped_errors(source), source.open("rb") as file:
-        if file.read(_START) != _MAGIC + _digest(source):
+        if file.read(_START) != POSTGRES_MAGIC + _digest(source):
             raise BadGzipFile
         packed = GzipFile(fileobj=file, mode="rb")
         wanted, tables = _read_header(packed)

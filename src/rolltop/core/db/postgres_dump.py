@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 from sqlalchemy import Connection, make_url
 
 from rolltop.core.db import postgres_copy
-from rolltop.core.db.backup import unfinished_file
+from rolltop.core.db.backup import require_format, unfinished_file
 from rolltop.core.db.bootstrap import store_there_error
 from rolltop.core.db.engine import EVERY_TENANT, SETTING
 from rolltop.core.db.revisions import VERSION_TABLE
@@ -53,7 +53,7 @@ def load_dump(address: DatabaseUrl, source: Path) -> None:
     """Make the empty database at the address what `source` holds: all of it or nothing.
 
     Raises:
-        InvalidArgument: the database holds a store, or the file none.
+        InvalidArgument: the database holds a store, or the file none of PostgreSQL's.
         IncompatibleStore: the file, if pg_dump did not make it, is damaged or newer.
         NotFound: there is no such file.
         Unavailable: pg_restore is needed and not there, or fails, or the server is out of reach.
@@ -62,6 +62,7 @@ def load_dump(address: DatabaseUrl, source: Path) -> None:
     try:
         if not source.is_file():
             raise NotFound(f"There is no file {source}.", hint="Name a file `rolltop backup` made.")
+        require_format(source, "PostgreSQL")
         if _holds_store(address):
             raise store_there_error(address)
         if postgres_copy.is_archive(source):

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rolltop.core.db import file_lock
-from rolltop.core.db.backup import backup_connection, backup_store, fsync_directory
+from rolltop.core.db.backup import (
+    backup_connection,
+    backup_store,
+    fsync_directory,
+    require_format,
+)
 from rolltop.core.db.bootstrap import (
     OWN_SUFFIXES,
     SQLITE_SUFFIXES,
@@ -47,8 +52,8 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
     may have the store open.
 
     Raises:
-        InvalidArgument: the backup is the store itself or belongs to it, or PostgreSQL's database
-        holds a store.
+        InvalidArgument: the backup is the store itself, belongs to it or is of another database,
+        or PostgreSQL's database holds a store.
         NotFound: there is no such backup.
         IncompatibleStore: the backup is no store, a newer one, or does not open with the key.
         Unavailable: somebody has the store open, or its disk fails. The store is as it was.
@@ -65,6 +70,7 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
         if not backup.is_file():
             raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")
         _require_different_file(backup, path)
+        require_format(backup, "SQLite")
         named = replace(address, path=given)
         with map_driver_errors(named):
             require_known(named, given, Driver(encryption))
