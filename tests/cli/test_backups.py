@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -156,3 +157,25 @@ def test_a_backup_of_the_other_database_is_named_so(shell: Shell, start: bytes) 
     outcome = shell("restore", "walrus.db", "--yes")
     assert (outcome.code, "the backup of a SQLite store" in outcome.err) == (1, True)
     assert "`rolltop import DIR`" in outcome.err
+
+
+def test_a_damaged_store_is_not_called_a_backup(shell: Shell) -> None:
+    for number in range(3):
+        assert shell("call", "note_save", f"text={number} {'text ' * 10_000}").code == 0
+    with (shell.data / "desk.db").open("r+b") as store:
+        store.seek(-16 * 4096, os.SEEK_END)
+        store.write(b"\xff" * 8 * 4096)
+    outcome = shell("backup", "walrus.db")
+    assert (outcome.code, "desk.db is damaged" in outcome.err) == (1, True)
+    assert list(shell.folder.iterdir()) == []
+
+
+def test_a_text_that_was_damaged_is_called_so_and_not_shown(shell: Shell) -> None:
+    assert shell("call", "note_save", f"text=walrus {'text ' * 10_000}").code == 0
+    file = shell.data / "desk.db"
+    file.write_bytes(file.read_bytes().replace(b"walrus text", b"wal\xff\xffs text"))
+    for words in (("export", "out"), ("call", "note_list", "q=text")):
+        outcome = shell(*words)
+        assert outcome.code == 1, words
+        assert f"{file} is damaged" in outcome.out + outcome.err
+        assert "text text" not in outcome.out + outcome.err

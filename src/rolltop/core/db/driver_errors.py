@@ -22,6 +22,8 @@ from rolltop.core.errors import (
 
 SQLITE_NOTADB: Final = library.SQLITE_NOTADB
 SQLITE_DAMAGED: Final = {library.SQLITE_CORRUPT, SQLITE_NOTADB}
+_NO_UTF8: Final = "Could not decode to UTF-8"
+"""What the driver says, without a number, of a text that was not written as it is now."""
 _SQLITE_REASONS: Final = {
     library.SQLITE_BUSY: "another process has kept it for too long",
     library.SQLITE_LOCKED: "another process has kept it for too long",
@@ -153,6 +155,8 @@ def _map_error(error: BaseException, address: DatabaseUrl) -> RolltopError | Non
     if code is not None:
         reason = _SQLITE_REASONS.get(code)
         return None if reason is None else _unavailable_error(reason)
+    if address.path is not None and str(of_driver).startswith(_NO_UTF8):  # with the text itself
+        return damaged_store_error(address, "a text in it is not UTF-8")
     if isinstance(error, exc.DBAPIError) and address.path is None:
         return _map_postgresql_error(error)
     return None

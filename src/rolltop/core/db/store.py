@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,13 @@ from rolltop.core.db.backup import backup_store, fsync_directory
 from rolltop.core.db.bootstrap import OWN_SUFFIXES, SQLITE_SUFFIXES, log_in_use_error, prepare_store
 from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
-from rolltop.core.db.driver_errors import NOT_KEPT, disk_error, map_driver_errors, watch_disk_errors
+from rolltop.core.db.driver_errors import (
+    NOT_KEPT,
+    damaged_store_error,
+    disk_error,
+    map_driver_errors,
+    watch_disk_errors,
+)
 from rolltop.core.db.encryption import Encryption
 from rolltop.core.db.engine import (
     EngineLimits,
@@ -138,9 +145,10 @@ class OpenStore:
         self.write(lambda connection: connection.exec_driver_sql(unchanged), None)
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy to `target`, a free name. Raises InvalidArgument, Unavailable.
+        """Write a consistent copy to `target`, a free name.
 
-        The copy of an encrypted store is encrypted with the same key.
+        The copy of an encrypted store is encrypted with the same key. Raises InvalidArgument,
+        Unavailable and, rather than copy a damaged SQLite store, IncompatibleStore.
         """
         source = self._address.path
         try:
@@ -149,11 +157,18 @@ class OpenStore:
                 postgres_dump.dump_store(self._address, target, partial(self.read, tenant=None))
                 return
             with map_driver_errors(self._address):
+                self._require_undamaged(source)
                 backup_store(self._driver, source, target)
         except OSError as error:
             raise Unavailable(
                 f"{target} cannot be written: {error.strerror}.", hint="Name another place."
             ) from error
+
+    def _require_undamaged(self, path: Path) -> None:
+        with closing(self._driver.connect(path)) as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise damaged_store_error(self._address, " ".join(found.split()))
 
     def dispose(self) -> None:
         """Close every idle connection; SQLite's last one writes the log back into the store."""
