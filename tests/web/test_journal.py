@@ -186,3 +186,25 @@ def test_older_changes_are_on_further_pages(site: Site, ann: Visitor) -> None:
         if link.startswith("/journal/")
     ]
     assert numbers == list(range(60, 0, -1))
+
+
+def test_older_changes_of_a_thing_and_of_a_turn_are_on_further_pages(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    note = agent("note_save", text="version 1")["id"]
+    task = agent("add_task", title="version 1")["data"]["task_id"]
+    for version in range(1, 51):
+        text = f"version {version + 1}"
+        agent("note_save", id=note, text=text, local_version=version)
+        agent("update_task", task_id=task, title=text, if_version=version)
+    for path, first in (
+        (f"/notes/{note}", "/journal/1"),
+        (f"/tasks/{task}", "/journal/2"),
+        ("/undo?since=0&actor=claude", "/journal/1"),
+    ):
+        page, pages = ann.get(path), 1
+        while onward := [link for link in page.links() if "cursor=" in link]:
+            page, pages = ann.get(onward[0]), pages + 1
+        assert first in page.links(), path
+        assert pages == (3 if "undo" in path else 2)

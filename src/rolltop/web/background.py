@@ -7,11 +7,15 @@ from rolltop.web.visit import Visit
 
 
 async def read_background(visit: Visit, uri: str) -> JsonObject:
-    """Return a thing's `changes` and `links` for its page; none where the desk is left out."""
-    changes: list[JsonObject] = []
+    """Return for a thing's page its newest `changes`, the cursor of `older` ones, and `links`.
+
+    There are none where the desk is left out.
+    """
+    page: JsonObject = {"changes": []}
     if visit.offers("desk_history"):
-        changes = (await visit.call("desk_history", uri=uri))["changes"]
-    return {"changes": changes, "links": await read_links(visit, uri)}
+        page = await visit.call("desk_history", uri=uri)
+    links = await read_links(visit, uri)
+    return {"changes": page["changes"], "older": page.get("next_cursor"), "links": links}
 
 
 async def read_links(visit: Visit, uri: str) -> list[JsonObject]:

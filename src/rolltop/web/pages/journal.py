@@ -87,18 +87,17 @@ def _before_operation(tx: Tx, since: int, actor: str) -> int:
     return min([since, *(entry.sequence - 1 for entry in first)])
 
 
-async def _list_undone(visit: Visit, wanted: Mapping[str, str]) -> list[JsonObject]:
-    """Return what a client did since then, newest first; none for one operation."""
+async def _list_undone(visit: Visit, wanted: Mapping[str, str]) -> JsonObject:
+    """Return what a client did since then, newest first; nothing for one operation."""
     if not wanted["since"]:
-        return []
-    page = await visit.call(
+        return {"changes": []}
+    return await visit.call(
         "desk_history", since=wanted["since"], actor=wanted["actor"], project=ALL_PROJECTS
     )
-    return page["changes"]
 
 
 async def _render_undo(
-    visit: Visit, wanted: Mapping[str, str], changes: list[JsonObject], *, moved_on: bool = False
+    visit: Visit, wanted: Mapping[str, str], done: JsonObject, *, moved_on: bool = False
 ) -> Response:
     tried = await visit.call("desk_undo", **wanted, project=ALL_PROJECTS, dry_run=True)
     return visit.render(
@@ -106,22 +105,23 @@ async def _render_undo(
         409 if moved_on else 200,
         wanted=wanted,
         tried=tried,
-        changes=changes,
-        newest=_newest(changes),
+        changes=done["changes"],
+        older=done.get("next_cursor"),
+        newest=_newest(done),
         moved_on=moved_on,
     )
 
 
-def _newest(changes: list[JsonObject]) -> str:
-    return str(changes[0]["sequence"]) if changes else ""
+def _newest(done: JsonObject) -> str:
+    return str(done["changes"][0]["sequence"]) if done["changes"] else ""
 
 
 async def undo(visit: Visit) -> Response:
     """Take it back; if the client did more since it was shown, show that instead."""
     wanted = {name: visit.form.get(name, "") for name in _UNDO_FIELDS}
-    changes = await _list_undone(visit, wanted)
-    if visit.form.get("newest", "") != _newest(changes):
-        return await _render_undo(visit, wanted, changes, moved_on=True)
+    done = await _list_undone(visit, wanted)
+    if visit.form.get("newest", "") != _newest(done):
+        return await _render_undo(visit, wanted, done, moved_on=True)
     await visit.call("desk_undo", **wanted, project=ALL_PROJECTS)
     return visit.redirect("/journal")
 
