@@ -265,6 +265,22 @@ def test_who_may_only_read_sees_the_trash_and_no_editor(site: Site) -> None:
     assert [ann.get(editor).status for editor in editors] == [404] * 3
 
 
+def test_what_somebody_typed_who_may_only_read_since_then_is_shown(site: Site) -> None:
+    write = site.app.database.write_sync
+    owner, member = (write(SYSTEM, accounts.add_user, f"{name}@example.org").id for name in "ab")
+    space = write(SYSTEM, workspaces.create_workspace, "harbour", owner).id
+    write(SYSTEM, workspaces.set_member, space, member, "editor")
+    plain, _ = write(SYSTEM, accounts.create_token, member, "laptop", workspace_names=["harbour"])
+    ben = Visitor(site)
+    ben.submit(ben.get("/").form("/login"), token=plain)
+    page = ben.submit(ben.get("/tasks").form("/tasks/add"), title="Buy milk")
+    form = next(form for form in page.forms if "description" in form.fields)
+    write(SYSTEM, workspaces.set_member, space, member, "viewer")
+    page = ben.submit(form, description="three litres", action="save")
+    assert (page.status, "may only read" in page.text) == (404, True)
+    assert page.form(form.action).fields["description"] == "three litres"
+
+
 def test_a_form_of_another_page_is_refused(ann: Visitor) -> None:
     form = ann.get("/").form("/logout")
     other = Visitor(ann.site)
