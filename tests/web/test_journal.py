@@ -29,6 +29,20 @@ def test_the_first_screen_shows_the_work_and_the_last_writes(site: Site, ann: Vi
     assert "claim_task" in text
 
 
+def test_the_first_screen_counts_no_other_number_of_tasks_than_the_board(
+    site: Site, ann: Visitor
+) -> None:
+    agent = site.agent()
+    first = agent("add_task", title="first", priority=0)["data"]["task_id"]
+    agent("add_task", tasks=[{"title": f"ready {number}"} for number in range(7)])
+    agent("add_task", tasks=[{"title": f"waits {n}", "blocked_by": [first]} for n in range(40)])
+    agent("claim_task", task_id=first)
+    text = " ".join(ann.get("/").text.split())
+    for shown in ("In work 1 first", "Ready next ready 0", "Blocked 40 waits 0"):
+        assert shown in text
+    assert "Ready 7 ready 0" in " ".join(ann.get("/tasks").text.split())
+
+
 def test_search_works_by_a_form_alone(site: Site, ann: Visitor) -> None:
     agent = site.agent()
     agent("note_save", text="About kingfishers\n\nThey dive.")
