@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
+from rolltop.core.db.engine import driver_connection
+from rolltop.core.principal import Principal
 from rolltop.toolsets.tasks import store
+from rolltop.toolsets.tasks.service import TaskInput, TaskService
+from tests.desks import answer_of, make_desk
 
 if TYPE_CHECKING:
-    from rolltop.core.db import Database
-    from tests.databases import Clock
+    from rolltop.core.db import Database, Tx
+    from tests.databases import Clock, MakeDatabase
     from tests.toolsets.tasks.caller import Caller
 
 
@@ -187,3 +194,42 @@ def test_a_task_deleted_while_the_clock_stood_back_is_restored(mine: Caller, clo
     mine.ok("delete_task", task_id=task)
     clock.advance(days=365 + 29)
     assert mine.ok("restore_task", task_id=task)["title"] == "kept"
+
+
+@pytest.mark.parametrize("field", ["blocked_by", "parent_id"])
+def test_a_cycle_is_looked_for_among_what_a_task_hangs_on_and_no_others(
+    sqlite_url: str, make_database: MakeDatabase, field: str
+) -> None:
+    database = make_database(sqlite_url)
+    me = Principal.for_user(database.write_sync(SYSTEM, add_user, "me@example.org").id)
+    desk = make_desk(database)
+
+    def wrap(one: Any) -> Any:
+        return [one] if field == "blocked_by" else one
+
+    def add_chain() -> str:
+        tasks: list[dict[str, Any]] = [{"title": "a", field: wrap(at)} for at in range(20)]
+        made = answer_of(desk, me, "add_task", tasks=[{"title": "first"}, *tasks])["data"]
+        return made[-1]["task_id"]
+
+    def count_steps(tx: Tx) -> int:
+        steps = [0]
+
+        def count() -> int:
+            steps[0] += 1
+            return 0
+
+        driver = driver_connection(tx.connection)
+        driver.set_progress_handler(count, 10)
+        service = desk.load_service("rolltop.toolsets.tasks.service:TaskService")
+        assert isinstance(service, TaskService)
+        service.update_task(tx, single, TaskInput(**{field: wrap(last)}))
+        driver.set_progress_handler(None, 0)
+        return steps[0]
+
+    last, single = add_chain(), answer_of(desk, me, "add_task", title="b")["data"]["task_id"]
+    few = database.write_sync(me, count_steps)
+    for _ in range(20):
+        add_chain()
+    last, single = add_chain(), answer_of(desk, me, "add_task", title="b")["data"]["task_id"]
+    assert database.write_sync(me, count_steps) < 2 * few

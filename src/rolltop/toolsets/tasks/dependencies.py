@@ -25,14 +25,14 @@ def require_existing(tx: Tx, owner: str, fields: dict[str, Any]) -> None:
 def refuse_cycles(tx: Tx, owner: str, task: Task, fields: dict[str, Any]) -> None:
     """Raise InvalidArgument (CYCLE) if a new parent or blocker depends on the task itself."""
     blockers, parent_id = fields.get("blocked_by"), fields.get("parent_id")
-    closing = graph.dependents(tx, owner, task.id, blockers) if blockers else set[str]()
+    closing = graph.dependents(tx, owner, task.id, blockers) if blockers else ()
     if closing:
         raise InvalidArgument(
             f"blocked_by makes a cycle: the task is, or holds up, {', '.join(sorted(closing))}",
             code="CYCLE",
             hint="Leave these out of blocked_by, or take this task out of theirs first.",
         )
-    if parent_id and graph.descendants(tx, owner, task.id, [parent_id]):
+    if parent_id and graph.is_below(tx, owner, parent_id, task.id):
         raise InvalidArgument(
             f"parent_id makes a cycle: {parent_id} is the task itself or lies below it",
             code="CYCLE",

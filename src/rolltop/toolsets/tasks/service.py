@@ -553,7 +553,7 @@ class TaskService:
         closing = graph.dependents(tx, owner, wanted_id, task.blocked_by)
         if closing:
             graph.drop_blockers(tx, owner, wanted_id, closing)
-        if task.parent_id and graph.descendants(tx, owner, wanted_id, [task.parent_id]):
+        if task.parent_id and graph.is_below(tx, owner, task.parent_id, wanted_id):
             graph.drop_parent(tx, owner, wanted_id)
         return _get_or_raise(tx, owner, wanted_id)
 

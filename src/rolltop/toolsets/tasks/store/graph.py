@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import CTE, Select, delete, select, update
 
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import users
@@ -22,23 +22,36 @@ def lock_graph(tx: Tx, owner: str) -> None:
     tx.execute(select(users.c.id).where(users.c.id == owner).with_for_update(key_share=True))
 
 
-def dependents(tx: Tx, owner: str, task_id: str, among: Iterable[str]) -> set[str]:
+def dependents(tx: Tx, owner: str, task_id: str, among: Collection[str]) -> Collection[str]:
     """Return those of the ids that wait for the task, through any number of others, or are it."""
-    blocked = (task_blockers.c.task_id == tasks.c.id) & (task_blockers.c.user_id == owner)
-    reached = _starting_rows(owner, task_id)
+
+    def wait_for(some: Collection[str]) -> bool:
+        reached, blocked = _starting_rows(owner, some), task_blockers.c
+        step = (
+            select(tasks.c.user_id, tasks.c.id)
+            .join(
+                task_blockers,
+                (blocked.user_id == tasks.c.user_id) & (blocked.blocker_id == tasks.c.id),
+            )
+            .join(
+                reached,
+                (reached.c.user_id == blocked.user_id) & (reached.c.id == blocked.task_id),
+            )
+        )
+        return _is_reached(tx, reached, step, task_id)
+
+    return [one for one in among if wait_for([one])] if wait_for(among) else ()
+
+
+def is_below(tx: Tx, owner: str, task_id: str, above: str) -> bool:
+    """Whether a task lies below another, at any depth, or is it."""
+    reached, child = _starting_rows(owner, [task_id]), tasks.alias("child")
     step = (
-        select(tasks.c.id)
-        .join(task_blockers, blocked)
-        .join(reached, task_blockers.c.blocker_id == reached.c.id)
+        select(tasks.c.user_id, tasks.c.id)
+        .join(child, (child.c.user_id == tasks.c.user_id) & (child.c.parent_id == tasks.c.id))
+        .join(reached, (reached.c.user_id == child.c.user_id) & (reached.c.id == child.c.id))
     )
-    return _select_reachable(tx, reached.union(step.where(*visible_conditions(owner))), among)
-
-
-def descendants(tx: Tx, owner: str, task_id: str, among: Iterable[str]) -> set[str]:
-    """Return those of the ids that lie below the task, at any depth, or are it."""
-    reached = _starting_rows(owner, task_id)
-    step = select(tasks.c.id).join(reached, tasks.c.parent_id == reached.c.id)
-    return _select_reachable(tx, reached.union(step.where(*visible_conditions(owner))), among)
+    return _is_reached(tx, reached, step, above)
 
 
 def drop_blockers(tx: Tx, owner: str, task_id: str, blockers: Iterable[str]) -> None:
@@ -59,11 +72,17 @@ def drop_parent(tx: Tx, owner: str, task_id: str) -> None:
     )
 
 
-def _starting_rows(owner: str, task_id: str) -> Any:  # noqa: ANN401  # a recursive CTE
-    found = select(tasks.c.id).where(*visible_conditions(owner), tasks.c.id == task_id)
+def _starting_rows(owner: str, task_ids: Collection[str]) -> CTE:
+    """Return the first rows of a recursion.
+
+    Its steps take the owner from them: were it given to each, SQLite would read all that is the
+    owner's at every step. And they go from a task to those that it hangs on, by primary keys.
+    """
+    found = select(tasks.c.user_id, tasks.c.id)
+    found = found.where(*visible_conditions(owner), tasks.c.id.in_(task_ids))
     return found.cte("reached", recursive=True)
 
 
-def _select_reachable(tx: Tx, reached: Any, among: Iterable[str]) -> set[str]:  # noqa: ANN401  # as above
-    statement = select(reached.c.id).where(reached.c.id.in_(list(among)))
-    return set(tx.execute(statement).scalars())
+def _is_reached(tx: Tx, reached: CTE, step: Select[Any, Any], task_id: str) -> bool:
+    every = reached.union(step.where(tasks.c.deleted_at.is_(None)))
+    return tx.execute(select(every.c.id).where(every.c.id == task_id)).first() is not None
