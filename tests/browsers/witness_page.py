@@ -206,6 +206,20 @@ def test_what_an_agent_writes_appears_and_what_is_typed_stays(
     expect(page.locator("[data-column=ready]")).not_to_contain_text("written while you look")
 
 
+def test_what_is_done_while_one_looks_at_the_done_appears(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    task = desk.call("add_task", title="done while you look")["data"]["task_id"]
+    page = open_page()
+    page.goto(f"{desk.origin}/tasks")
+    summary = page.locator("[data-column=done] summary")
+    summary.click()
+    desk.call("complete_task", task_id=task)
+    expect(page.get_by_role("link", name="done while you look")).to_be_visible()
+    expect(page.locator("[data-column=ready]")).not_to_contain_text("done while you look")
+    expect(summary).to_be_focused()
+
+
 def test_what_an_agent_changed_while_one_looks_is_shown_and_can_be_done_with(
     desk: Desk, open_page: Callable[..., Page]
 ) -> None:

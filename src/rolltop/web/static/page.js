@@ -25,11 +25,17 @@ async function refresh(url, ids) {
   for (const id of ids) {
     if (number < (shown.get(id) ?? 0)) continue; // a newer answer was faster
     const [ours, theirs] = [document.getElementById(id), page.getElementById(id)];
-    // What somebody is at with the keyboard, has opened or drags stays until it is left.
-    if (!ours || !theirs || ours.contains(document.activeElement)) continue;
-    if (ours.querySelector("details[open], [data-dragged]")) continue;
+    if (!ours || !theirs) continue;
+    // What somebody is at with the keyboard or drags stays until it is left, but for what opens more.
+    const at = [...ours.querySelectorAll("summary")].indexOf(document.activeElement);
+    if (at < 0 && ours.contains(document.activeElement)) continue;
+    if (ours.querySelector("[data-dragged]")) continue;
     shown.set(id, number);
-    ours.replaceWith(document.importNode(theirs, true));
+    const newer = document.importNode(theirs, true);
+    const opened = [...ours.querySelectorAll("details")].map((part) => part.open);
+    newer.querySelectorAll("details").forEach((part, place) => (part.open = opened[place]));
+    ours.replaceWith(newer);
+    newer.querySelectorAll("summary")[at]?.focus();
   }
   showLocalTimes();
 }
