@@ -14,7 +14,7 @@ from rolltop.core.db import SYSTEM, Database
 from rolltop.core.page_sessions import create_link
 from tests.browsers.desk_story import tell_story
 from tests.browsers.keyboard_walk import walk
-from tests.browsers.witness_chromium import FLAGS
+from tests.browsers.witness_chromium import FLAGS, pages
 from tests.server.processes import PATIENCE, HttpServer
 
 if TYPE_CHECKING:
@@ -397,6 +397,22 @@ def test_logging_out_shows_nothing_more(desk: Desk, open_page: Callable[..., Pag
     page.go_back()
     page.goto(f"{desk.origin}/tasks")
     expect(page.locator("h1")).to_have_text("Log in")
+
+
+def test_a_link_of_another_site_leads_whom_it_should_and_logs_nobody_out(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    task = desk.call("add_task", title="linked from afar")["data"]["task_id"]
+    page = open_page()
+    link = f"{desk.origin}/tasks/{task}?from=afar"
+    with pages() as port:
+        tab = page.context.new_page()
+        tab.goto(f"http://elsewhere.example:{port}/")
+        tab.evaluate("link => document.body.innerHTML = `<a href='${link}'>a task</a>`", link)
+        tab.get_by_role("link", name="a task").click()
+        expect(tab.locator("h1")).to_have_text("linked from afar")
+    page.goto(f"{desk.origin}/tasks")
+    expect(page.locator("h1")).to_have_text("Tasks")
 
 
 def test_a_long_text_that_was_sent_without_a_login_is_shown_after_it(

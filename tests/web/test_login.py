@@ -72,6 +72,19 @@ def test_the_cookie_is_for_this_site_alone_and_no_script_reads_it(ann: Visitor) 
     assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
 
 
+def test_what_another_site_leads_to_or_sends_ends_no_session(site: Site) -> None:
+    from_elsewhere = {"Host": HOST, "Accept": "text/html", "Sec-Fetch-Site": "cross-site"}
+    for path in ("/tasks", "/login"):
+        status, headers, body = site.ask("GET", path, from_elsewhere)
+        assert (status, "set-cookie" in dict(headers)) == (200, False)
+        assert b'<meta http-equiv="refresh" content="0">' in body
+    sent = {**from_elsewhere, "Origin": "http://localhost:3000"}
+    status, headers, _ = site.ask("POST", "/tasks/add", sent, b"title=x")
+    assert (status, "set-cookie" in dict(headers)) == (403, False)
+    status, headers, _ = site.ask("GET", site.link(), from_elsewhere)
+    assert (status, "set-cookie" in dict(headers)) == (200, True)
+
+
 def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> None:
     plain, token_id = new_token(site)
     ann = Visitor(site)

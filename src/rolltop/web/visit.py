@@ -174,8 +174,13 @@ class Visit:
         self._cookie = f"{_COOKIE}_{port}" if port.isdecimal() else _COOKIE
         self._secret = request.cookies.get(self._cookie, "")
         self._new_secret: str | None = None
+        site = request.headers.get("sec-fetch-site")
+        self.is_from_elsewhere: Final = not self._secret and site == "cross-site"
+        """Whether another site led here: a cookie that there may be was not sent."""
         if not self._secret:
             self.begin_session(secrets.token_urlsafe(_SECRET_BYTES))
+        if self.is_from_elsewhere:
+            self._new_secret = None
 
     async def identify(self) -> None:
         """Find out who is logged in, if anybody is."""
