@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -359,3 +360,25 @@ def test_a_server_syncs_at_its_start(shell: Shell, served: Served) -> None:
     assert "Simplenote" not in "".join(log.seen)
     assert PASSWORD not in "".join(log.seen)
     assert json.loads(shell("call", "note_get", "id=n").out)["text"] == "from Simplenote"
+
+
+def test_one_interrupt_ends_a_question(shell: Shell) -> None:
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "rolltop", "notes", "login"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        cwd=shell.folder,
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while not said.endswith(b"account: "):
+            said += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(PATIENCE) == 130
+        finally:
+            process.kill()
+    os.close(ours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -198,4 +199,9 @@ def _ask(question: str) -> str:
     """
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # None when started without one
         raise EOFError
-    return input(question)
+    # asyncio's own handler cancels this task at its next await, for which the question would wait.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return input(question)
+    finally:
+        signal.signal(signal.SIGINT, handler)
