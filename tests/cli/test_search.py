@@ -169,3 +169,13 @@ def test_no_control_character_of_stored_text_reaches_a_terminal() -> None:
         "  - a: 1",
         "    b: 2",
     ]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_words_behind_a_double_dash_may_begin_with_one(filled: Shell, options: list[str]) -> None:
+    (filled.folder / "mill.md").write_text("# Mill\n\nStart it with --turn-wheel.\n")
+    outcome = filled("search", *options, "--", "--turn-wheel")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Start it with --turn-wheel" in outcome.out
+    outcome = filled("search", *options, "--", "wheel", "-turn")
+    assert (outcome.code, "mill.md" in outcome.out, "Grease" in outcome.out) == (0, False, True)

@@ -114,7 +114,10 @@ def _parse(name: str, given: Sequence[str]) -> tuple[Any, argparse.Namespace]:
     )
     parser.set_defaults(command=name)
     command.configure(parser)
-    return command, parser.parse_intermixed_args(given)
+    # Python's intermixed parsing loses a "--" that no word comes before.
+    is_lost = "--" in given and given[0].startswith("-")
+    parse = parser.parse_args if is_lost else parser.parse_intermixed_args
+    return command, parse(given)
 
 
 def _prepare_output() -> None:
