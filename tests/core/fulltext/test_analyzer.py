@@ -22,6 +22,7 @@ from rolltop.core.fulltext.analyzer import (
     chunks,
     fold,
     tokenize,
+    tokenize_unstemmed,
 )
 from rolltop.core.fulltext.snippets import snippet
 from rolltop.core.fulltext.stemmer import completed_stems, stem
@@ -84,6 +85,13 @@ def test_words_are_plain_and_the_same_in_any_case(text: str) -> None:
         assert len(word) >= 1
         assert not set(word) & set(" '\"\\\x00_")
     assert tokenize(text + "\n" + text) == tokenize(text) * 2
+
+
+@given(st.lists(st.from_regex(r"[a-z]+|[0-9]+|\w+", fullmatch=True)), st.integers(1, 300))
+@settings(max_examples=examples(200))
+def test_words_are_the_stems_of_those_with_their_endings(names: list[str], length: int) -> None:
+    text = " ".join([*names, "a" * length, "7" * length])
+    assert tokenize(text) == [stem(word) for word in tokenize_unstemmed(text)]
 
 
 def test_a_long_line_is_cut_into_words_piece_by_piece() -> None:

@@ -202,9 +202,19 @@ def _parts_of_name(name: str) -> str:
     return " ".join(map(_stems.__getitem__, parts))
 
 
+def _stemmed_words(name: str) -> str:
+    """Return the words of one name in any script, with a space between two."""
+    if name.isascii() and len(name) <= MAX_WORD_LENGTH:
+        if name.isdecimal():  # of data there may be as many as there are numbers
+            return name
+        if name.islower() and name.isalpha():
+            return stem(name)
+    return " ".join(map(stem, _name_words(name)))
+
+
 _stems: Final = _SplitCache(lambda part: stem(part.lower()[:MAX_WORD_LENGTH]))
 _ascii_parts: Final = _SplitCache(_parts_of_name)
-_splits: Final = _SplitCache(lambda name: " ".join(map(stem, _name_words(name))))
+_splits: Final = _SplitCache(_stemmed_words)
 
 
 def _cased_words(name: str) -> list[str]:
