@@ -15,8 +15,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rolltop.core.db.engine import driver_connection
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rolltop.core.db import Tx
 
 SIZE: Final = 64 * 1024
 """Code points of the first text: the most that is parsed in the server itself."""
@@ -111,3 +115,19 @@ def count_calls(done: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return calls
+
+
+def count_steps(tx: Tx, done: Callable[[], object]) -> int:
+    """Return how many tens of steps SQLite takes while something is done in a transaction."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    driver = driver_connection(tx.connection)
+    driver.set_progress_handler(count, 10)
+    done()
+    driver.set_progress_handler(None, 0)
+    return steps

@@ -8,7 +8,9 @@ import random
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +24,7 @@ from rolltop.core.principal import Principal
 from rolltop.toolsets.desk import jobs
 from tests.desks import answer_of, call_tool, make_desk
 from tests.forks import PATIENCE
+from tests.growth import count_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from rolltop.core.context import AppContext
     from rolltop.core.db import Database, Tx
     from rolltop.core.journal.history import Entry
-    from tests.databases import Clock
+    from tests.databases import Clock, MakeDatabase
 
 
 @pytest.fixture
@@ -505,3 +508,22 @@ def test_a_process_that_wrote_nothing_says_the_same_of_what_others_wrote(
     program = [sys.executable, "-c", READ_IN_A_PROCESS_OF_ITS_OWN, database_url, me.user_id]
     run = subprocess.run(program, check=True, timeout=PATIENCE, capture_output=True, text=True)
     assert run.stdout.splitlines() == ["created", "+1 −0 lines", "created"]
+
+
+def test_the_entries_of_a_thing_are_read_without_those_of_others(
+    sqlite_url: str, make_database: MakeDatabase
+) -> None:
+    desk = make_desk(make_database(sqlite_url))
+    me = Principal.for_user(desk.database.write_sync(SYSTEM, accounts.ensure_default_user).id)
+    first = call(desk, me, "add_task", title="Write")["data"]["task_id"]
+
+    def read(tx: Tx) -> int:
+        wanted = history.EntryFilter(kind="task", ref=first)
+        some = [wanted, replace(wanted, ref=first[:8]), replace(wanted, ref=None, refs=[first])]
+        newest = partial(history.read_entries, tx, limit=9, newest_first=True, heads_only=True)
+        return sum(count_steps(tx, partial(newest, one)) for one in some)
+
+    few = desk.database.read_sync(me, read)
+    for _ in range(10):
+        call(desk, me, "add_task", tasks=[{"title": "Read"}] * 40)
+    assert desk.database.read_sync(me, read) < 2 * few

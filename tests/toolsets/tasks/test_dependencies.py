@@ -8,11 +8,11 @@ import pytest
 
 from rolltop.core.accounts import add_user
 from rolltop.core.db import SYSTEM
-from rolltop.core.db.engine import driver_connection
 from rolltop.core.principal import Principal
 from rolltop.toolsets.tasks import store
 from rolltop.toolsets.tasks.service import TaskInput, TaskService
 from tests.desks import answer_of, make_desk
+from tests.growth import count_steps
 
 if TYPE_CHECKING:
     from rolltop.core.db import Database, Tx
@@ -212,24 +212,15 @@ def test_a_cycle_is_looked_for_among_what_a_task_hangs_on_and_no_others(
         made = answer_of(desk, me, "add_task", tasks=[{"title": "first"}, *tasks])["data"]
         return made[-1]["task_id"]
 
-    def count_steps(tx: Tx) -> int:
-        steps = [0]
-
-        def count() -> int:
-            steps[0] += 1
-            return 0
-
-        driver = driver_connection(tx.connection)
-        driver.set_progress_handler(count, 10)
+    def update(tx: Tx) -> int:
         service = desk.load_service("rolltop.toolsets.tasks.service:TaskService")
         assert isinstance(service, TaskService)
-        service.update_task(tx, single, TaskInput(**{field: wrap(last)}))
-        driver.set_progress_handler(None, 0)
-        return steps[0]
+        wanted = TaskInput(**{field: wrap(last)})
+        return count_steps(tx, lambda: service.update_task(tx, single, wanted))
 
     last, single = add_chain(), answer_of(desk, me, "add_task", title="b")["data"]["task_id"]
-    few = database.write_sync(me, count_steps)
+    few = database.write_sync(me, update)
     for _ in range(20):
         add_chain()
     last, single = add_chain(), answer_of(desk, me, "add_task", title="b")["data"]["task_id"]
-    assert database.write_sync(me, count_steps) < 2 * few
+    assert database.write_sync(me, update) < 2 * few

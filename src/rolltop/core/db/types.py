@@ -22,6 +22,8 @@ from sqlalchemy.types import TypeEngine
 MAX_VERSION: Final = 2**30
 """The largest version of a record that comes from a file; it leaves room to count on."""
 _UUID_DIGITS: Final = 32
+_UUID_LENGTH: Final = 36
+_FIRST_DASH: Final = 8
 _EMPTY_LIST: Final = "[]"
 _decode: Final = json.JSONDecoder().decode
 _SORTABLE_LENGTH: Final = len("2026-01-31T12:34:56.000000Z")
@@ -89,7 +91,12 @@ def id_range(digits: str) -> tuple[str, str]:
 def begins(column: ColumnElement[str], start: str) -> ColumnElement[bool]:
     """Return the condition of an id kept as text that begins so, of a UUID in any form."""
     first = start.lower()
-    return column.between(*id_range(first)) | and_(column >= first, column < f"{first}g")
+    if len(first) == _UUID_LENGTH:
+        return column == first
+    own = and_(column >= first, column < f"{first}g")
+    # Up to its first dash a UUID is the same in all forms: one range, which an index serves.
+    has_one_form = "-" in first or len(first) <= _FIRST_DASH
+    return own if has_one_form else own | column.between(*id_range(first))
 
 
 def _with_dashes(value: Any) -> str | None:  # noqa: ANN401  # as the driver answers it

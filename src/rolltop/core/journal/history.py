@@ -114,6 +114,12 @@ class EntryFilter:
             if (value := getattr(self, name)) is not None:
                 yield condition(value)
 
+    def things(self) -> EntryFilter | None:
+        """Return the part of the filter that an index finds: what is asked of the things."""
+        if self.ref is None and self.refs is None:
+            return None
+        return EntryFilter(kind=self.kind, kinds=self.kinds, ref=self.ref, refs=self.refs)
+
 
 _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "after": lambda number: _j.sequence > number,
@@ -164,6 +170,10 @@ def stream_entries(
     mine = select(*(_HEADS if heads_only else _COLUMNS)).where(
         _j.user_id == tx.scope.user_id, _IS_ENTRY, *(wanted or EntryFilter()).conditions()
     )
+    if wanted is not None and (things := wanted.things()) is not None:
+        # Asked for entries in order, SQLite would read the whole journal for those of a thing.
+        numbers = select(_j.sequence).where(_j.user_id == tx.scope.user_id, *things.conditions())
+        mine = mine.where(_j.sequence.in_(numbers.correlate(None)))
     with tx.execute(mine.order_by(order).limit(limit)) as rows:
         yield from map(_entry_of, rows.yield_per(_ENTRIES_AT_ONCE))
 
