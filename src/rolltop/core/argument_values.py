@@ -181,6 +181,11 @@ def list_hint(text: object, part: JsonObject) -> str:
     return shown if len(shown) <= _MAX_HINT_LENGTH else ""
 
 
+def split_names(text: str) -> list[str]:
+    """Return the names that a text stands for where a list of them is asked: tags, for example."""
+    return _parts(text) or [text]
+
+
 def _parts(text: str) -> list[str]:
     """Return the entries of a list that is written with commas; none where it is not plain."""
     inner = text.strip()

@@ -401,6 +401,9 @@ def test_tags_under_a_cells_metadata_are_tags_too(mine: Caller) -> None:
     other = cell("x", "txt", metadata={"tags": "one"})
     mine.ok("scratch_replace_cell", scratch_id=pad, cell_id=cell_id, cell=other)
     assert mine.read(pad)["cells"][0]["tags"] == ["one"]
+    other = cell("x", "txt", metadata={"tags": "one, two"})
+    mine.ok("scratch_replace_cell", scratch_id=pad, cell_id=cell_id, cell=other)
+    assert mine.read(pad)["cells"][0]["tags"] == ["one", "two"]
     bad = cell("x", "txt", metadata={"tags": ["a", 1]})
     assert mine.code("scratch_append_cell", scratch_id=pad, cell=bad) == "VALIDATION_ERROR"
     own_data = cell("x", "txt", metadata={"tags": {"a": 1}})

@@ -58,6 +58,12 @@ def test_arguments_win_over_the_same_keys_in_metadata(mine: Caller) -> None:
     assert (other["namespace"], other["tags"]) == ("mine", ["a"])
 
 
+def test_tags_in_one_text_are_several_in_metadata_too(mine: Caller) -> None:
+    told = mine.read(mine.pad(tags="storm, draft"))
+    for metadata in ({"tags": "storm, draft"}, {"tags": '["storm", "draft"]'}):
+        assert mine.read(mine.pad(metadata=metadata))["tags"] == told["tags"] == ["storm", "draft"]
+
+
 def test_an_id_of_the_callers_choice_is_kept_and_can_be_taken_once(
     mine: Caller, theirs: Caller
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from rolltop.core import token_counter
 from rolltop.core.argument_names import suggest_field
+from rolltop.core.argument_values import split_names
 from rolltop.core.arguments import require_storable, value_preview
 from rolltop.core.errors import InvalidArgument
 from rolltop.core.pagination import compact_json
@@ -240,7 +241,7 @@ def parse_pad_fields(
         own_tags = []
     in_namespace = in_namespace if namespace is None else namespace
     own_tags = own_tags if tags is None else tags
-    own_tags = [own_tags] if isinstance(own_tags, str) else own_tags
+    own_tags = split_names(own_tags) if isinstance(own_tags, str) else own_tags
     schemas = fields.pop("schemas", {})
     if schemas is not None and not isinstance(schemas, dict):
         raise invalid_value(f"metadata.schemas must be an object; got {value_preview(schemas)}")
@@ -314,7 +315,7 @@ def _children(part: object, what: str) -> Iterable[object]:
 def _join_tags(given: list[str] | None, metadata: Mapping[str, object] | None) -> object:
     """Join a cell's tags and those under `metadata.tags`; None if it has neither."""
     others = (metadata or {}).get("tags")
-    others = [others] if isinstance(others, str) else others
+    others = split_names(others) if isinstance(others, str) else others
     if not isinstance(others, list):
         return given
     return [*(given or []), *cast("list[object]", others)]
