@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from contextlib import suppress
 from importlib import import_module
+from itertools import pairwise
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,12 @@ from tests.forks import PATIENCE
 from tests.toolsets.scratch.caller import Caller
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pytest
 
     from rolltop.core.db import Database, Tx
+    from rolltop.core.embedding import Matrix
     from rolltop.core.principal import Principal
 
 
@@ -189,6 +194,28 @@ def test_meaning_joins_when_the_vectors_are_there(
     mine.ok("scratch_delete", scratch_id=new)
     meant = mine.ok("scratch_search", query="the harbour master's log", mode="meaning")
     assert (meant["mode"], meant["hits"][0]["scratch_id"]) == ("meaning", pad)
+
+
+def test_vectors_leave_most_of_the_time_to_calls_that_are_served_meanwhile(
+    mine: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans: list[tuple[float, float]] = []
+
+    class Timed(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> Matrix:
+            started = time.monotonic()
+            made = super().embed(texts)
+            spans.append((started, time.monotonic()))
+            return made
+
+    install(monkeypatch, Timed())
+    mine.pad("gull " * 30_000)
+    with mine.desk.track_call():
+        asyncio.run(embed(mine.desk))
+    assert len(spans) > 2
+    for (started, ended), (next_started, _) in pairwise(spans):
+        assert next_started - ended >= 3 * (ended - started)
+    assert "pending" not in mine.ok("scratch_search", query="gull")
 
 
 def test_a_search_that_began_by_words_goes_on_by_words(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 else:  # numpy comes with the extra
     vector_store = lazy("rolltop.core.fulltext.vector_store")
 
-_BATCH_SIZE: Final = 64
+_BATCH_SIZE: Final = 8
+_BUSY_PAUSE: Final = 3
+"""How many times as long as its vectors took a batch is followed by rest, while calls come in."""
+_MAX_PAUSE: Final = 5.0
 _EMBED_LEASE: Final = "scratch.embed"
 _NO_MODEL: Final = ""  # a version that no vector has: every text is pending for it
 _SCORE_DIGITS: Final = 4
@@ -157,10 +162,14 @@ class PadSearch:
                     if lease is None:
                         return  # another process embeds them
                     continue  # which may have done so since they were read
+                started = time.monotonic()
                 vectors = await app.run_in_thread(model.embed, [one.text for one in texts])
+                took = time.monotonic() - started
                 await app.database.write(
                     SYSTEM, _store_vectors, lease, model.version, texts, vectors
                 )
+                if app.running_calls:  # which would lack a processor
+                    await asyncio.sleep(min(took * _BUSY_PAUSE, _MAX_PAUSE))
         finally:
             if lease is not None:  # where this process fails, another may not
                 with suppress(RolltopError):
