@@ -136,6 +136,14 @@ def test_a_hit_is_opened_by_the_host_and_shown_below(
     expect(hit).not_to_contain_text("At dusk they rest.")
 
 
+def test_a_search_says_what_was_not_searched(tree: Path, show: Show) -> None:
+    moved = tree.rename(tree.with_name("moved"))
+    view = show("desk_search", {"query": "zzqx"})
+    expect(view.locator("#status")).to_contain_text("Nothing has these words")
+    expect(view.locator("#status")).to_contain_text("Not every file was searched: Root directory")
+    moved.rename(tree)
+
+
 def test_a_long_cell_file_and_document_are_read_to_their_ends(
     server: HttpServer, tree: Path, show: Show
 ) -> None:

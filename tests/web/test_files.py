@@ -117,6 +117,15 @@ def test_an_exact_search_leads_to_the_line(ann: Visitor) -> None:
     assert ann.get("/files?query=(&regex=1").status == 400
 
 
+def test_searches_say_what_was_not_searched_and_why(ann: Visitor, tmp_path: Path) -> None:
+    page = ann.submit(ann.get("/files").form("/files"), query="heron", file_glob="*.rs")
+    assert 'file_glob "*.rs" selects no file' in page.text
+    assert "/files?query=heron" in ann.get("/files?query=heorn").links()
+    (tmp_path / "tree").rename(tmp_path / "moved")
+    page = ann.get("/search?q=heron")
+    assert "Not every file was searched: Root directory of code no longer exists" in page.text
+
+
 def test_a_document_shows_its_text(ann: Visitor, tmp_path: Path) -> None:
     save_document(tmp_path / "tree" / "birds.docx", ["Herons wade"])
     (tmp_path / "tree" / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")

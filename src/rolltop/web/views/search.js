@@ -3,10 +3,10 @@
 const hits = element("ol", { className: "hits" });
 
 function draw(answer) {
-  const { nearest, searched = [] } = answer;
-  if (!answer.hits.length) {
-    say(`Nothing has these words${searched.length ? ` in ${searched.join(", ")}` : ""}.` + (nearest ? ` Did you mean ${nearest}?` : ""));
-  }
+  const { nearest, searched = [], unsearched = {} } = answer;
+  const left = Object.entries(unsearched).map(([kind, reason]) => ` Not every ${kind} was searched: ${reason}`);
+  const none = `Nothing has these words${searched.length ? ` in ${searched.join(", ")}` : ""}.` + (nearest ? ` Did you mean ${nearest}?` : "");
+  say([answer.hits.length ? "" : none, ...left].join(""));
   hits.replaceChildren(...answer.hits.map(drawHit));
   const rest = more(answer, "More", (page) => hits.append(...page.hits.map(drawHit)));
   VIEW.replaceChildren(hits, ...(rest ? [rest] : []));
