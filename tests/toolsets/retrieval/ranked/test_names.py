@@ -85,6 +85,49 @@ def test_a_method_is_found_first_where_not_all_files_are_read(grown: Maker, quer
     assert spots(before)[0] == spots(after)[0] == ("box.py", 2)
 
 
+USAGE = """static int uv__usage(usage_t* usage, int who) {
+  struct kept kept;
+  if (ask(who, &kept))
+    return failed();
+  usage->pages = kept.pages;
+  return 0;
+}
+
+int uv_usage(usage_t* usage) {
+  return uv__usage(usage, SELF);
+}
+"""
+BOXES = """class ToolBox {
+  ToolBox(kept) {
+    this.kept = kept;
+  }
+  lift() {
+    return this.kept;
+  }
+}
+
+class Chest {
+  toolBox() {
+    return 1;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("uv__usage", 1), ("uv_usage", 9), ("ToolBox", 1), ("toolBox", 11)]
+)
+def test_a_name_is_found_first_where_it_is_declared_as_it_is_spelled(
+    grown: Maker, name: str, line: int
+) -> None:
+    forest = grown("index")
+    forest.put("code/usage.c", USAGE)
+    forest.put("code/Box.java", BOXES)
+    before, after = before_and_after(forest, name)
+    assert after[0]["line"] == line
+    assert after == before
+
+
 def test_of_very_many_that_answer_alike_the_first_by_line_are_found(grown: Maker) -> None:
     forest = grown("index")
     names = [f"{letter}{n:02}" for letter in "zyxwvutsrq" for n in range(20)]

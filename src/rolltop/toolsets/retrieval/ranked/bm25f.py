@@ -43,6 +43,7 @@ class _FieldWeights(NamedTuple):
     near: float = 0.15
     phrase: float = 0.15
     named: float = 0.3
+    spelled: float = 0.3
     file: float = 1.0
     file_mates: float = 0.4
     mates_decay: float = 0.7
@@ -195,11 +196,17 @@ class Scorer:
         )
 
     def _whole_name(self, chunk: Chunk) -> float:
-        """Score a match of the chunk's whole name, with or without its class's."""
+        """Score a match of the chunk's whole name, with or without its class's.
+
+        A name that is the whole query counts more for the declaration that is spelled like it.
+        """
         name = plain_name(chunk.name)
         within = plain_name(chunk.scope.rpartition(" ")[2])
         found = next((one for one in (within + name, name) if one in self._query.names), "")
-        return WEIGHTS.named * len(found) / self._query.length
+        # A constructor has the name of its class, which is what is meant.
+        is_spelled = chunk.name in self._query.spelled and name != within
+        weight = WEIGHTS.named + WEIGHTS.spelled * is_spelled
+        return weight * len(found) / self._query.length
 
     def _nearness(self, name: _Places, body: _Places, start: int) -> float:
         """Score terms adjacent in the query that are close here.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Final, NamedTuple
 
@@ -57,6 +58,8 @@ MAX_QUERY: Final = 2_000
 _MAX_FILES: Final = 32
 _MIN_LITERAL: Final = 2
 _WORD: Final = re.compile(r"\w+")
+# Names of Ruby may end with a sign.
+_TYPED: Final = re.compile(r"[\w$]+[!?]?")
 _FILE_NAME: Final = re.compile(
     r"(?<![\w./-])"  # without it, long runs take quadratic time
     r"(?:/*[\w.-]+(?:/+[\w.-]+)+|/*[\w.-]*\w\.\w{1,10}(?!\w))"
@@ -292,6 +295,11 @@ class ParsedQuery:
     length: int = 1
     count: int = 0
     literals: dict[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """The parts of a query that is a single name, as they were typed."""
+        return frozenset(_TYPED.findall(self.text) if self.count <= 1 else ())
 
     @property
     def spellings(self) -> dict[str, tuple[str, ...]]:
