@@ -203,3 +203,14 @@ def test_forms_of_an_address(text: str, settings: dict[str, str]) -> None:
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(InvalidConfig):
         parse_address(text)
+
+
+def test_a_users_file_that_is_a_link_to_nothing_is_not_taken_for_none(shell: Shell) -> None:
+    path = shell.user_file(f"data_dir = '{shell.folder / 'other'}'\n")
+    path.rename(shell.folder / "kept.toml")
+    path.symlink_to(shell.folder / "kept.toml")
+    assert shell("config").out.startswith(f"# {path}\n")
+    (shell.folder / "kept.toml").unlink()
+    outcome = shell("call", "add_task", "title=walrus")
+    assert (outcome.code, "is a link to a file that is not there" in outcome.err) == (2, True)
+    assert not shell.data.exists()

@@ -324,6 +324,8 @@ def read_toml(
     """
     text = _read_text(path, _MAX_FILE_BYTES if trusted else _MAX_PROJECT_FILE_BYTES)
     if text is None:
+        if trusted and path.is_symlink():  # to a disk that is not mounted, for example
+            raise UnreadableSettings("is a link to a file that is not there")
         return None
     # What tomllib makes of a key grows by the square of its dots.
     if not trusted and any(line.count(".") > _MAX_LINE_DOTS for line in text.split("\n")):
