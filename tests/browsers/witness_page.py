@@ -390,6 +390,25 @@ def test_no_text_runs(desk: Desk, open_page: Callable[..., Page]) -> None:
         assert page.evaluate("window.broken") is None, path
 
 
+def test_a_text_that_turns_its_direction_turns_nothing_beside_it(
+    desk: Desk, open_page: Callable[..., Page]
+) -> None:
+    desk.call("add_task", title="to the \u202eleft", tags=["a \u202etag", "plain"])
+    page = open_page()
+    for path, text in (("/", "created"), ("/tasks/table", "plain")):
+        page.goto(desk.origin + path)
+        row = page.locator("tr", has_text="to the").first
+        first, last = row.get_by_text(text, exact=True).evaluate(
+            """element => [0, element.firstChild.length - 1].map((place) => {
+                const letter = document.createRange();
+                letter.setStart(element.firstChild, place);
+                letter.setEnd(element.firstChild, place + 1);
+                return letter.getBoundingClientRect().left;
+            })"""
+        )
+        assert first < last, path
+
+
 def test_logging_out_shows_nothing_more(desk: Desk, open_page: Callable[..., Page]) -> None:
     page = open_page()
     page.get_by_role("button", name="Log out").click()
