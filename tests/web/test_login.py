@@ -58,6 +58,8 @@ def test_a_link_lets_in_once(site: Site) -> None:
     page = bob.get(link)
     assert (page.status, "The link is used" in page.text) == (401, True)
     assert bob.get("/").status == 401
+    again = ann.get(link)
+    assert (again.status, again.headers["location"]) == (303, "/")
 
 
 def test_who_asks_for_headers_alone_does_not_use_up_the_link(site: Site) -> None:

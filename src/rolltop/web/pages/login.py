@@ -31,6 +31,8 @@ async def follow_link(visit: Visit) -> Response:
     if not link:
         return visit.redirect("/") if visit.is_logged_in else await show_login(visit)
     session = await visit.sessions.use_link(link, visit.address)
+    if session is None and visit.is_logged_in:  # by this link before, as it may be
+        return visit.redirect("/")
     if session is None:
         return await show_login(visit, "The link is used, older than 10 minutes or not of here.")
     visit.begin_session(session)
