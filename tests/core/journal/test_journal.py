@@ -527,3 +527,16 @@ def test_the_entries_of_a_thing_are_read_without_those_of_others(
     for _ in range(10):
         call(desk, me, "add_task", tasks=[{"title": "Read"}] * 40)
     assert desk.database.read_sync(me, read) < 2 * few
+
+
+@pytest.mark.parametrize("tool", ["desk_history", "desk_changes", "desk_undo"])
+def test_unix_seconds_are_no_number_of_an_entry(
+    desk: AppContext, me: Principal, clock: Clock, tool: str
+) -> None:
+    note = call(desk, me, "note_save", text="a note")
+    clock.advance(minutes=1)
+    call(desk, me, "add_task", title="Write")
+    refused = call_tool(desk, me, tool, since=note["modified_at"])
+    assert refused.code == "INVALID_ARGUMENT", refused.text
+    assert "neither a sequence number nor a time" in refused.structured["error"]["message"]
+    assert "2026-01-31T12:01Z" in refused.structured["error"]["hint"]

@@ -34,7 +34,7 @@ from rolltop.toolsets.desk.opened import Opened, choose_one, format_minute
 
 PAGE_SIZE: Final = 50
 _POLL_INTERVAL: Final = 1.0
-_MAX_DIGITS: Final = 18  # of a number that both databases hold
+_MAX_DIGITS: Final = 9  # of an entry's number; Unix seconds, as notes show them, have ten
 _SHORT_OPERATION: Final = 8  # hexadecimal digits
 
 
@@ -42,9 +42,8 @@ def parse_since(since: str | None, wanted: EntryFilter, now: datetime) -> EntryF
     """Return the filter with what `since` means: a number of the journal or a time."""
     if since is None:
         return wanted
-    if since.isdecimal():
-        after = int(since) if len(since) <= _MAX_DIGITS else 1 << 62
-        return replace(wanted, after=after)
+    if since.isdecimal() and len(since) <= _MAX_DIGITS:
+        return replace(wanted, after=int(since))
     try:
         return replace(wanted, since=times.parse_span(since, "since", now).start)
     except InvalidArgument as refused:
