@@ -178,6 +178,37 @@ def test_a_macro_does_not_take_the_braces_of_what_holds_declarations(
     assert names == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "begin"),
+    [
+        ("php", "<?php\nif (! function_exists('kept')) {"),
+        ("php", '<?php\nif ( PHP_VERSION_ID < 80000 && !function_exists( "kept" ) )\n{'),
+        ("php", "<?php\nif (!class_exists(Kept::class, false)) {"),
+        ("rust", "\ncfg_rt! {"),
+        ("rust", "\ncfg_if::cfg_if! { if #[cfg(all(unix, test))] {"),
+        ("rust", "\ncfg_if! { if #[cfg(unix)] { } else if #[cfg(windows)] { } else {"),
+    ],
+)
+def test_what_is_declared_on_a_condition_is_found(kind: FileType, begin: str) -> None:
+    word = {"php": "function", "rust": "fn"}[kind]
+    inner = (
+        f"    {word} kept() {{\n        if one {{ two() }}\n    }}\n    {word} next() {{\n    }}\n"
+    )
+    text = f"{begin}\n{inner}{'}' * (begin.count('{') - begin.count('}'))}\n{word} last() {{\n}}\n"
+    first = 2 + begin.count("\n")
+    assert (
+        drawn(text, kind)
+        == f"kept {first}-{first + 2}\nnext {first + 3}-{first + 4}\nlast {first + 6}-{first + 7}\n"
+    )
+
+
+def test_words_that_a_macro_lists_are_no_names() -> None:
+    text = (
+        "impl A {\n    forward! {\n        map\n        struct enum any\n    }\n    fn a() {}\n}\n"
+    )
+    assert drawn(text, "rust") == "impl A 1-7\n  a 6-6\n"
+
+
 @pytest.mark.parametrize("begin", ["/* helpers */ namespace {", '/* C */ extern "C" {'])
 def test_a_comment_that_is_over_hides_nothing(begin: str) -> None:
     assert drawn(f"{begin}\nint f(int a) {{\n}}\n}}\n", "c") == "f 2-3\n"

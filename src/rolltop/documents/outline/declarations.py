@@ -178,7 +178,7 @@ GO: Final = DeclarationPatterns(
 RUST: Final = DeclarationPatterns(
     container=re.compile(
         r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?(?:unsafe[ \t]++)?(?:auto[ \t]++)?"
-        r"(?:(?:struct|enum|union|trait|mod|macro_rules!)[ \t]++(?P<name>\w++)"
+        r"(?:(?:struct|enum|union|trait|mod|macro_rules!)[ \t]++(?P<name>(?!enum\b)\w++)"
         r"|(?P<assigned>impl\b[^\n{;]*+))"
     ),
     function=re.compile(
@@ -188,6 +188,9 @@ RUST: Final = DeclarationPatterns(
     ),
     hidden=r"//[^\n]*+|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",
     bodiless=True,
+    # A macro that declares what is in it, and the branches of `cfg_if!`. A macro of serde lists
+    # the words `struct enum`.
+    nameless=re.compile(r"(?:\w!|\belse|\#\[cfg\([^\n]*\)\])[ \t]*+$"),
 )
 
 PHP: Final = DeclarationPatterns(
@@ -201,4 +204,6 @@ PHP: Final = DeclarationPatterns(
     ),
     hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+"
     r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
+    # What is declared unless it is there already.
+    nameless=re.compile(r"\bif[ \t]*+\([^{}\n]*_exists[ \t]*+\([^{}\n]*\)[ \t\r\n]*+$"),
 )
