@@ -409,6 +409,19 @@ def test_a_text_that_turns_its_direction_turns_nothing_beside_it(
         assert first < last, path
 
 
+def test_a_search_whose_session_is_over_says_so(desk: Desk, open_page: Callable[..., Page]) -> None:
+    desk.call("add_task", title="Count the bitterns")
+    page = open_page()
+    page.get_by_label("Search everything").fill("bitterns")
+    expect(page.locator("#results")).to_contain_text("Count the bitterns")
+    tab = page.context.new_page()
+    tab.goto(desk.origin)
+    tab.get_by_role("button", name="Log out").click()
+    tab.wait_for_url(f"{desk.origin}/login")
+    page.get_by_label("Search everything").fill("herons")
+    expect(page.locator("#results")).to_have_text("Log in")
+
+
 def test_logging_out_shows_nothing_more(desk: Desk, open_page: Callable[..., Page]) -> None:
     page = open_page()
     page.get_by_role("button", name="Log out").click()

@@ -13,15 +13,21 @@ let sent = 0;
 // Put the parts with these ids of the page at `url` in the place of ours.
 async function refresh(url, ids) {
   const number = ++sent;
-  let text = "";
+  let [text, isFound] = ["", false];
   try {
     const response = await fetch(url, { headers: { accept: "text/html" } });
-    if (!response.ok) return;
-    text = await response.text();
+    [text, isFound] = [await response.text(), response.ok];
   } catch {
     return; // the server is away, or the page is being left
   }
   const page = new DOMParser().parseFromString(text, "text/html");
+  if (!isFound) {
+    if (!ids.includes("results") || number < (shown.get("results") ?? 0)) return;
+    shown.set("results", number);
+    const reason = page.querySelector("main [role=alert], main h1")?.textContent ?? "";
+    document.getElementById("results").textContent = reason;
+    return;
+  }
   for (const id of ids) {
     if (number < (shown.get(id) ?? 0)) continue; // a newer answer was faster
     const [ours, theirs] = [document.getElementById(id), page.getElementById(id)];
