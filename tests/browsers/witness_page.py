@@ -239,6 +239,11 @@ def test_what_an_agent_changed_while_one_looks_is_shown_and_can_be_done_with(
     page.get_by_role("button", name="Done").click()
     expect(page.locator("main")).to_contain_text("completed")
     assert desk.call("get_task", task_id=task)["data"]["status"] == "completed"
+    pad = desk.call("scratch_create", metadata={"title": "one"})["scratchpad"]["scratch_id"]
+    page.goto(f"{desk.origin}/pads/{pad}")
+    desk.call("scratch_update", scratch_id=pad, metadata={"title": "two"})
+    expect(page.locator("h1")).to_have_text("two")
+    expect(page.locator("main")).to_contain_text("version 2")
 
 
 def test_a_page_follows_again_after_the_server_was_out_of_reach(
