@@ -227,6 +227,23 @@ def test_a_template_is_what_follows_its_parameters(head: str, between: str) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("std::vector<int>& A::b(int c)", "A::b"), ("Of<T>* b(T c)", "b"), ("Of<T>&& b(T c)", "b"),
+        ("std::map<int, Of<T>>::iterator b(T c)", "b"), ("struct of A::b(int c) const", "A::b"),
+        ("template <class T> void A<T>::b(T c)", "A<T>::b"), ("A<T, 2>::~A()", "A<T, 2>::~A"),
+        ("template <class T>\nA<T>::A(T c) : c_(c)", "A<T>::A"),
+        ("template <> void b<Of>(Of& c)", "b<Of>"),
+        ("template <class T> bool A<T>::operator==(const A& c)", "A<T>::operator=="),
+    ],
+)  # fmt: skip
+def test_a_function_of_a_template_is_a_section(head: str, name: str) -> None:
+    first = 1 + head.count("\n")
+    text = f"{head} {{\n}}\nint last(int c) {{\n}}\n"
+    assert drawn(text, "c") == f"{name} {first}-{first + 1}\nlast {first + 2}-{first + 3}\n"
+
+
 def test_what_a_member_of_a_class_calls_is_none_of_its_members() -> None:
     text = "class A {\n  h = later(() => {\n    const b = () => {\n    };\n  });\n}\n"
     assert drawn(text, "javascript") == "A 1-6\n"

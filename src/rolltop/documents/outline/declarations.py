@@ -150,15 +150,15 @@ C: Final = DeclarationPatterns(
         rf"""{_TEMPLATE_HEAD}(?:typedef[ \t]++)?(?:static[ \t]++)?
           (?:inline[ \t]++)?(?:class|struct|union|enum(?:[ \t]++(?:class|struct))?|namespace)[ \t]++
           (?:[A-Z_]{{3,}}(?:\([^()\n]*+\))?[ \t]++)?(?P<name>[\w:]++)
-          (?![\w:]|[ \t]*+[*&(]|[ \t]++\*?\w++[ \t]*+[\[(=;,])""",
+          (?![\w:]|[ \t]*+[*&(]|[ \t]++\*?\w[\w:]*+[ \t]*+[\[(=;,])""",
         re.VERBOSE,
     ),
     function=re.compile(
         rf"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
           {_TEMPLATE_HEAD}
-          (?:[\w:*&,~\[\]]++(?:{_TYPE_ARGUMENTS})?[ \t]++[*&]*+){{0,8}}
-          (?P<name>(?:\w++::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{{1,3}})
-          |~?[A-Za-z_][\w:~]*+)[ \t]*+\(""",
+          (?:[\w:*&,~\[\]]++(?:{_TYPE_ARGUMENTS}[\w:*&]*+)*[ \t]++[*&]*+){{0,8}}
+          (?P<name>(?:\w++(?:{_TYPE_ARGUMENTS})?::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{{1,3}})
+          |~?[A-Za-z_][\w:~]*+(?:{_TYPE_ARGUMENTS}[\w:~]*+)*)[ \t]*+\(""",
         re.VERBOSE,
     ),
     hidden=r"//[^\n]*+|^[ \t]*+\#(?:[^\\\n]++|\\\r?\n|\\.)*"
