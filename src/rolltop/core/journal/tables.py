@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from rolltop.core.db.schema import metadata, user_column
-from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime, canonical_id
+from rolltop.core.db.types import CodePointString, Identifier, UTCDateTime
 from rolltop.core.principal import MAX_LABEL_LENGTH, MAX_PROJECT_LENGTH
 
 KEPT: Final = "rolltop.journal"
@@ -65,13 +65,6 @@ class Journaled:
 def keep_journal(table: Table, journaled: Journaled) -> None:
     """Have every change of the table's rows kept in the journal."""
     table.metadata.info.setdefault(KEPT, {})[table.name] = (table, journaled)
-
-
-def thing_of(table: Table, journaled: Journaled, row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the kind and the id of the thing that a row, as stored, names in its key's column."""
-    key = row[journaled.key]
-    is_identifier = isinstance(table.c[journaled.key].type, Identifier)
-    return journaled.kind, canonical_id(key) if is_identifier else key
 
 
 def journaled_tables() -> dict[str, tuple[Table, Journaled]]:

@@ -18,7 +18,8 @@ from sqlalchemy import Double, ForeignKeyConstraint, UniqueConstraint, exc, text
 from sqlalchemy.schema import sort_tables
 
 from rolltop.core.journal.history import digest_of
-from rolltop.core.journal.tables import journaled_tables, thing_of
+from rolltop.core.journal.tables import journaled_tables
+from rolltop.core.journal.writer import thing_of
 from rolltop.core.text.merge import merge_texts
 
 if TYPE_CHECKING:

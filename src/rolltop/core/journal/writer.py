@@ -23,7 +23,7 @@ from sqlalchemy import Connection, Table, select, text
 from rolltop.core.db import Tx
 from rolltop.core.db.engine import CompiledStatement, driver_connection
 from rolltop.core.db.schema import metadata
-from rolltop.core.db.types import canonical_id
+from rolltop.core.db.types import Identifier, canonical_id
 from rolltop.core.db.upsert import insert
 from rolltop.core.journal.tables import (
     KEPT,
@@ -32,7 +32,6 @@ from rolltop.core.journal.tables import (
     journal_contents,
     journal_counters,
     journaled_tables,
-    thing_of,
 )
 
 MAX_INLINE_LENGTH: Final = 200
@@ -184,6 +183,13 @@ class _ThingFinder:
                 known = self._tx.execute(select(through.c.id).where(*is_one)).scalar_one()
             return journaled.kind, known
         return thing_of(change.table, journaled, row)
+
+
+def thing_of(table: Table, journaled: Journaled, row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the kind and the id of the thing that a row, as stored, names in its key's column."""
+    key = row[journaled.key]
+    is_identifier = isinstance(table.c[journaled.key].type, Identifier)
+    return journaled.kind, canonical_id(key) if is_identifier else key
 
 
 def _only_key(change: _RowChange) -> str:
