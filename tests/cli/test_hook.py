@@ -75,6 +75,17 @@ def test_before_a_compaction_the_tasks_in_work_are_named(shell: Shell) -> None:
     assert shown.endswith(said.strip().partition(". ")[2])
 
 
+@pytest.mark.parametrize("event", ["pre-compact", "session-end"])
+def test_many_tasks_in_work_are_named_with_their_addresses(shell: Shell, event: str) -> None:
+    tasks = [{"title": f"{number}: {'港のフェンスを塗り直す' * 8}"} for number in range(20)]
+    added = json.loads(shell("call", "add_task", "--json", json.dumps({"tasks": tasks})).out)
+    for task in added["data"]:
+        shell("call", "claim_task", f"task_id={task['task_id']}")
+    said = shell("hook", event).out
+    assert len(re.findall(r"\(rolltop://task/[0-9a-f]{8}\)", said)) == 5
+    assert "15 more" in said
+
+
 def test_at_a_sessions_end_what_is_left_is_told(shell: Shell) -> None:
     for number in range(8):
         added = json.loads(shell("call", "add_task", f"title=Step {number}").out)

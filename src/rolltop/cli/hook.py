@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _EVENTS: Final = ("session-start", "pre-compact", "session-end")
 _FILES: Final = f"{SCHEME}file/"
+_NAMING_BUDGET: Final = {"max_tokens": 5000}
+"""For an answer of which the tasks alone are named: all of them with their addresses."""
 _MAX_NAMED: Final = 5
 """Tasks in work that are named before a compaction and at a session's end; more are counted."""
 
@@ -72,7 +74,8 @@ def _resume(arguments: Namespace) -> Answer | None:
         if not context.database.exists() or not context.registry.has_tools(["desk_resume"]):
             return None
         tool = context.registry.find("desk_resume", Principal.for_user(""))
-        return local_context.call_tool(context, tool, {}, ignore_progress, actor=client.actor)
+        given = {} if arguments.event == "session-start" else _NAMING_BUDGET
+        return local_context.call_tool(context, tool, given, ignore_progress, actor=client.actor)
 
 
 def _read_settings(arguments: Namespace, client: Client) -> Settings:
