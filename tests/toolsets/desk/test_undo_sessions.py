@@ -84,3 +84,20 @@ def test_a_client_s_name_means_its_work_in_the_project(
     error = error_of(desk, replace(again, project="lake"), since="2", actor=gem)
     assert "in project lake" in error["message"]
     assert f"{gem} (00ab12)" in error["hint"]
+
+
+@pytest.mark.parametrize("name", ["bob@example.org", "BOB@example.org/Claude"])
+def test_a_member_s_address_and_any_case_mean_their_work(
+    desk: AppContext, me: Principal, name: str
+) -> None:
+    bob, bobby = (
+        replace(me, member_id=str(UUID(int=one)), member=member, actor="claude", session="00ab12")
+        for one, member in ((1, "bob@example.org"), (2, "bob@example.org.uk"))
+    )
+    theirs = answer_of(desk, bob, "note_save", text="theirs")["uri"]
+    answer_of(desk, bobby, "note_save", text="another's")
+    answer_of(desk, me, "note_save", text="mine")
+    found = answer_of(desk, me, "desk_history", actor=name)["changes"]
+    assert [one["uri"].partition("@")[0] for one in found] == [theirs]
+    tried = answer_of(desk, me, "desk_undo", since="0", actor=name, dry_run=True)
+    assert tried["undone"] == [theirs]

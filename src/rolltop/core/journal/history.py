@@ -86,7 +86,8 @@ class EntryFilter:
     """Which entries to read: those that fulfil all that is not None.
 
     `after` and `before` are sequence numbers and, like `since`, exclusive; `until` is inclusive.
-    `client` is a client's name, in any session, or its `label`, with the session. `operation` and
+    `client` is a client's name, in any session, or its `label`, with the session; or the address of
+    a member of a workspace, by any client. `operation` and
     `ref` are ids or their first 8 digits or more, `operations` and `refs` are ids, `actor_id` is a
     user's id.
     """
@@ -121,14 +122,25 @@ class EntryFilter:
         return EntryFilter(kind=self.kind, kinds=self.kinds, ref=self.ref, refs=self.refs)
 
 
+def _is_by(name: str) -> ColumnElement[bool]:
+    """Return the condition of a client in any session, or of all of a member of a workspace.
+
+    Case does not count, as it does not where SQLite compares beginnings.
+    """
+    is_member = "@" in name and "/" not in name
+    started = (
+        _j.client.istartswith(f"{name}{end}", autoescape=True)
+        for end in (" (", "/")[: 1 + is_member]
+    )
+    return or_(func.lower(_j.client) == func.lower(name), *started)
+
+
 _CONDITIONS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "after": lambda number: _j.sequence > number,
     "before": lambda number: _j.sequence < number,
     "since": lambda moment: _j.at > moment,
     "until": lambda moment: _j.at <= moment,
-    "client": lambda name: or_(
-        _j.client == name, _j.client.startswith(f"{name} (", autoescape=True)
-    ),
+    "client": _is_by,
     "label": lambda label: _j.client == label,
     "project": lambda name: _j.project.in_([name, ""]),
     "tool": lambda name: _j.tool == name,
