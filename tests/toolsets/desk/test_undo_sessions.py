@@ -101,3 +101,19 @@ def test_a_member_s_address_and_any_case_mean_their_work(
     assert [one["uri"].partition("@")[0] for one in found] == [theirs]
     tried = answer_of(desk, me, "desk_undo", since="0", actor=name, dry_run=True)
     assert tried["undone"] == [theirs]
+
+
+def test_who_may_not_take_back_what_another_did_is_not_led_to_the_own_work(
+    desk: AppContext, me: Principal
+) -> None:
+    ann, bob = (
+        replace(me, member_id=str(UUID(int=one)), member=f"{name}@example.org", actor="claude")
+        for one, name in ((1, "ann"), (2, "bob"))
+    )
+    for who in (ann, bob):
+        answer_of(desk, who, "note_save", text="a note")
+    error = error_of(desk, replace(bob, role=EDITOR), since="0", actor="ann@example.org/claude")
+    assert "owner of the workspace" in error["hint"]
+    assert "bob" not in error["hint"]
+    error = error_of(desk, replace(bob, role=EDITOR), since="0", actor="gem")
+    assert "bob@example.org/claude" in error["hint"]

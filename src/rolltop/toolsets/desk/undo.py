@@ -150,7 +150,9 @@ def _find_nothing(tx: Tx, wanted: EntryFilter) -> NotFound:
     name = tx.scope.client if wanted.label else ""
     others = replace(wanted, label=None, client=name or None, project=None)
     found = history.latest_sessions(tx, others, _MAX_SESSIONS)
-    if found:
+    anyones = replace(wanted, actor_id=None)
+    is_by_others = bool(whose) and history.read_entries(tx, anyones, limit=1, heads_only=True)
+    if found and not is_by_others:
         some = "; ".join(
             f"{entry.client}, {format_minute(entry.at)}"
             f"{f', project {entry.project}' if entry.project else ''}"
