@@ -204,7 +204,7 @@ class Scorer:
         within = plain_name(chunk.scope.rpartition(" ")[2])
         found = next((one for one in (within + name, name) if one in self._query.names), "")
         # A constructor has the name of its class, which is what is meant.
-        is_spelled = chunk.name in self._query.spelled and name != within
+        is_spelled = chunk.name in self._query.typed_words and name != within
         weight = WEIGHTS.named + WEIGHTS.spelled * is_spelled
         return weight * len(found) / self._query.length
 

@@ -297,7 +297,7 @@ class ParsedQuery:
     literals: dict[str, str] = field(default_factory=dict[str, str])
 
     @cached_property
-    def spelled(self) -> frozenset[str]:
+    def typed_words(self) -> frozenset[str]:
         """The parts of a query that is a single name, as they were typed."""
         return frozenset(_TYPED.findall(self.text) if self.count <= 1 else ())
 
