@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
-from sqlalchemy import CTE, Select, delete, select, update
+from sqlalchemy import ColumnElement, delete, select, true, update
 
 from rolltop.core.db import Tx
 from rolltop.core.db.schema import users
@@ -26,32 +25,18 @@ def dependents(tx: Tx, owner: str, task_id: str, among: Collection[str]) -> Coll
     """Return those of the ids that wait for the task, through any number of others, or are it."""
 
     def wait_for(some: Collection[str]) -> bool:
-        reached, blocked = _starting_rows(owner, some), task_blockers.c
-        step = (
-            select(tasks.c.user_id, tasks.c.id)
-            .join(
-                task_blockers,
-                (blocked.user_id == tasks.c.user_id) & (blocked.blocker_id == tasks.c.id),
-            )
-            .join(
-                reached,
-                (reached.c.user_id == blocked.user_id) & (reached.c.id == blocked.task_id),
-            )
+        blocked = task_blockers.c
+        return _is_reached(
+            tx, owner, some, task_id, (blocked.user_id, blocked.task_id, blocked.blocker_id)
         )
-        return _is_reached(tx, reached, step, task_id)
 
     return [one for one in among if wait_for([one])] if wait_for(among) else ()
 
 
 def is_below(tx: Tx, owner: str, task_id: str, above: str) -> bool:
     """Whether a task lies below another, at any depth, or is it."""
-    reached, child = _starting_rows(owner, [task_id]), tasks.alias("child")
-    step = (
-        select(tasks.c.user_id, tasks.c.id)
-        .join(child, (child.c.user_id == tasks.c.user_id) & (child.c.parent_id == tasks.c.id))
-        .join(reached, (reached.c.user_id == child.c.user_id) & (reached.c.id == child.c.id))
-    )
-    return _is_reached(tx, reached, step, above)
+    child = tasks.alias("child").c
+    return _is_reached(tx, owner, [task_id], above, (child.user_id, child.id, child.parent_id))
 
 
 def drop_blockers(tx: Tx, owner: str, task_id: str, blockers: Iterable[str]) -> None:
@@ -72,17 +57,31 @@ def drop_parent(tx: Tx, owner: str, task_id: str) -> None:
     )
 
 
-def _starting_rows(owner: str, task_ids: Collection[str]) -> CTE:
-    """Return the first rows of a recursion.
+def _is_reached(
+    tx: Tx,
+    owner: str,
+    starts: Collection[str],
+    task_id: str,
+    links: tuple[ColumnElement[str], ColumnElement[str], ColumnElement[str]],
+) -> bool:
+    """Whether the links (of an owner, from a task, to another) lead from one of some to a task.
 
-    Its steps take the owner from them: were it given to each, SQLite would read all that is the
-    owner's at every step. And they go from a task to those that it hangs on, by primary keys.
+    The steps take the owner from the rows before them: were it given to each, SQLite would read
+    all that is the owner's at every step. PostgreSQL does so unless each row is asked for on its
+    own: it plans for many rows, and most steps have one.
     """
-    found = select(tasks.c.user_id, tasks.c.id)
-    found = found.where(*visible_conditions(owner), tasks.c.id.in_(task_ids))
-    return found.cte("reached", recursive=True)
-
-
-def _is_reached(tx: Tx, reached: CTE, step: Select[Any, Any], task_id: str) -> bool:
-    every = reached.union(step.where(tasks.c.deleted_at.is_(None)))
+    first = select(tasks.c.user_id, tasks.c.id)
+    first = first.where(*visible_conditions(owner), tasks.c.id.in_(starts))
+    reached = first.cte("reached", recursive=True)
+    user_id, from_id, to_id = links
+    is_there = select(tasks.c.deleted_at.is_(None)).where(
+        tasks.c.user_id == user_id, tasks.c.id == to_id
+    )
+    step = select(user_id, to_id.label("to_id")).where(
+        user_id == reached.c.user_id, from_id == reached.c.id, is_there.scalar_subquery()
+    )
+    if tx.kind == "postgresql":
+        found = step.offset(0).lateral("found")
+        step = select(found.c.user_id, found.c.to_id).select_from(reached.join(found, true()))
+    every = reached.union(step)
     return tx.execute(select(every.c.id).where(every.c.id == task_id)).first() is not None
