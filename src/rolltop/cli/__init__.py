@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -114,10 +116,16 @@ def _parse(name: str, given: Sequence[str]) -> tuple[Any, argparse.Namespace]:
     )
     parser.set_defaults(command=name)
     command.configure(parser)
-    # Python's intermixed parsing loses a "--" that no word comes before.
-    is_lost = "--" in given and given[0].startswith("-")
-    parse = parser.parse_args if is_lost else parser.parse_intermixed_args
-    return command, parse(given)
+    if "--" in given and given[0].startswith("-"):
+        # Intermixed parsing loses a "--" that no word comes before; the other wants no option
+        # between words.
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                return command, parser.parse_args(given)
+        except SystemExit as refused:
+            if not refused.code:
+                raise
+    return command, parser.parse_intermixed_args(given)
 
 
 def _prepare_output() -> None:
