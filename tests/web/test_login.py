@@ -83,8 +83,13 @@ def test_what_another_site_leads_to_or_sends_ends_no_session(site: Site) -> None
     sent = {**from_elsewhere, "Origin": "http://localhost:3000"}
     status, headers, _ = site.ask("POST", "/tasks/add", sent, b"title=x")
     assert (status, "set-cookie" in dict(headers)) == (403, False)
-    status, headers, _ = site.ask("GET", site.link(), from_elsewhere)
+    link = site.link()
+    status, headers, _ = site.ask("GET", link, from_elsewhere)
     assert (status, "set-cookie" in dict(headers)) == (200, True)
+    # Followed once more, from there: who is logged in by it would be told that it is used.
+    status, headers, body = site.ask("GET", link, from_elsewhere)
+    assert (status, "set-cookie" in dict(headers)) == (200, False)
+    assert b'<meta http-equiv="refresh" content="0">' in body
 
 
 def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> None:

@@ -12,7 +12,7 @@ from rolltop.web.visit import PageRoute, Visit
 
 async def show_login(visit: Visit, message: str = "", status: int = 401) -> Response:
     """Show how to log in, and nothing else; to a link of another site, where it leads once more."""
-    if visit.is_from_elsewhere and visit.request.method == "GET" and not message:
+    if visit.is_from_elsewhere and visit.request.method == "GET":
         return visit.render("welcome", is_elsewhere=True)
     return visit.render(
         "login",
