@@ -125,7 +125,8 @@ function sendOnce() {
   let pressed = 0;
   document.addEventListener("submit", (event) => {
     if (event.target.method !== "post") return;
-    if (event.submitter === button && event.timeStamp - pressed < PRESS_PAUSE) event.preventDefault();
+    const isAgain = event.submitter && event.submitter === button;
+    if (isAgain && event.timeStamp - pressed < PRESS_PAUSE) event.preventDefault();
     else [button, pressed] = [event.submitter, event.timeStamp];
   });
 }
