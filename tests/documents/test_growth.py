@@ -79,7 +79,7 @@ OF_KIND: Final[dict[FileType, tuple[str, ...]]] = {
     "csharp": (*_BRACES, '@"', '$"', "namespace a ", "[A]\n", "#if a\n", "record a(b);"),
     "c": (
         *_BRACES, "template <", 'R"(', ')"', "#if a\n", "#define a \\\n", "a::", "operator",
-        "a<b,",
+        "a<b,", "template<b>",
     ),
     "go": (*_BRACES, "func (", "type a struct {", "type a ", "func f() ", "type (\n", ")\n"),
     "rust": (*_BRACES, 'r#"', '"#', "impl a ", "#[a", "fn f(", "pub ", "'a", "mod a {"),

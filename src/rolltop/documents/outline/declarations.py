@@ -155,7 +155,7 @@ C: Final = DeclarationPatterns(
     ),
     function=re.compile(
         rf"""(?![:,]|(?:typedef|return|else|case|goto|using|extern[ \t]++\"C\")\b)
-          {_TEMPLATE_HEAD}
+          {_TEMPLATE_HEAD}(?!template\b)
           (?:[\w:*&,~\[\]]++(?:{_TYPE_ARGUMENTS}[\w:*&]*+)*[ \t]++[*&]*+){{0,8}}
           (?P<name>(?:\w++(?:{_TYPE_ARGUMENTS})?::)*operator[ \t]*+(?:\([ \t]*+\)|[^\s\w(]{{1,3}})
           |~?[A-Za-z_][\w:~]*+(?:{_TYPE_ARGUMENTS}[\w:~]*+)*)[ \t]*+\(""",
