@@ -135,6 +135,22 @@ def test_a_caller_alone_has_more_turns_than_one_of_several_until_the_others_are_
     assert asyncio.run(run()) == [8, 2, 1, 1, 1, 1, 1, 1, 1, 8]
 
 
+def test_callers_are_active_while_they_hold_a_turn_and_since_they_gave_it_back() -> None:
+    async def run() -> list[bool]:
+        clock = Clock()
+        turns = FairTurns(16, 4, clock)
+        found = [turns.is_active_since(clock.now)]
+        async with turns.turn("a", "read"):
+            clock.now += 5
+            found.append(turns.is_active_since(clock.now))
+            clock.now += 5
+        found.append(turns.is_active_since(clock.now - 1))
+        clock.now += 5
+        return [*found, turns.is_active_since(clock.now - 1)]
+
+    assert asyncio.run(run()) == [False, True, True, False]
+
+
 def test_a_call_of_several_turns_is_not_overtaken_by_later_calls_of_its_caller() -> None:
     async def run() -> list[str]:
         turns, order = FairTurns(4, 1), list[str]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import threading
 import time
 from collections import Counter
@@ -210,6 +211,11 @@ class FairTurns:
         finally:
             _own_turn.set(None)
             turn.leave()
+
+    def is_active_since(self, moment: float) -> bool:
+        """Whether a caller has had or asked for a turn since then, in seconds of the clock."""
+        with self._mutex:
+            return bool(self._held) or next(reversed(self._asked.values()), -math.inf) >= moment
 
     async def _acquire(self, key: tuple[str, Pool], since: float) -> None:
         with self._mutex:

@@ -168,7 +168,7 @@ class PadSearch:
                 await app.database.write(
                     SYSTEM, _store_vectors, lease, model.version, texts, vectors
                 )
-                if app.running_calls:  # which would lack a processor
+                if app.turns.is_active_since(started):  # others would lack a processor
                     await asyncio.sleep(min(took * _BUSY_PAUSE, _MAX_PAUSE))
         finally:
             if lease is not None:  # where this process fails, another may not
