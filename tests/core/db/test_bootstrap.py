@@ -333,6 +333,18 @@ def test_a_link_to_the_store_is_the_same_store(
     assert sorted(place.name for place in tmp_path.iterdir()) == ["link.db", "store"]
 
 
+def test_no_store_is_begun_behind_a_link_to_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "mnt").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "mnt" / "desk")
+    database = Database(f"sqlite:///{tmp_path / 'data' / 'desk.db'}")
+    with pytest.raises(Unavailable, match="a folder that is not there"):
+        database.open()
+    assert list((tmp_path / "mnt").iterdir()) == []
+    (tmp_path / "mnt" / "desk").mkdir()
+    database.open()
+    database.close()
+
+
 def test_a_link_to_itself_is_no_store(tmp_path: Path) -> None:
     link = tmp_path / "desk.db"
     link.symlink_to(link.name)

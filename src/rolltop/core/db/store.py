@@ -62,6 +62,7 @@ class OpenStore:
     ) -> None:
         """Open the store at `address`; blocks. Raises IncompatibleStore and Unavailable."""
         if address.path is not None:
+            _require_folder_of_links(address.path)
             address = replace(address, path=real_path(address.path))
         self._address: Final = address
         self._limits: Final = limits
@@ -225,6 +226,16 @@ class OpenStore:
                 f"The store's file {lost} was removed or replaced while it was open.",
                 hint=f"{kept} Restart every Rolltop server, to open what lies at the store's "
                 "place now, if anything.",
+            )
+
+
+def _require_folder_of_links(path: Path) -> None:
+    """Make sure that no new store is begun where an unmounted disk has one. Raises Unavailable."""
+    for folder in path.parents:
+        if folder.is_symlink() and not folder.exists():
+            raise Unavailable(
+                f"{folder}, where the store {path} lies, is a link to a folder that is not there.",
+                hint="Mount its disk. If a new store shall begin there, make the folder.",
             )
 
 
