@@ -202,6 +202,15 @@ def test_what_is_declared_on_a_condition_is_found(kind: FileType, begin: str) ->
     )
 
 
+@pytest.mark.parametrize("array", ["[u8; 4]", "[[u8; A]; 4]", "&[T; size_of::<T>()]"])
+def test_the_length_of_an_array_ends_no_declaration(array: str) -> None:
+    text = f"impl A for {array} {{\n    fn a() -> {array} {{\n        b()\n    }}\n}}\n"
+    found = [(section.title, section.end_line) for section in parse_outline(text, "rust").sections]
+    assert found[1:] == [("a", 4)]
+    assert found[0][0].startswith("impl A for")
+    assert found[0][1] == 5
+
+
 def test_words_that_a_macro_lists_are_no_names() -> None:
     text = (
         "impl A {\n    forward! {\n        map\n        struct enum any\n    }\n    fn a() {}\n}\n"

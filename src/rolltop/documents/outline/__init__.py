@@ -40,7 +40,7 @@ __all__ = [
     "with_gaps",
 ]
 
-VERSION: Final = 16
+VERSION: Final = 17
 """Version of how texts are decoded and divided; stored outlines and chunks of others are not used.
 
 Raise it with every change that gives some file another text or outline.

@@ -179,14 +179,16 @@ RUST: Final = DeclarationPatterns(
     container=re.compile(
         r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?(?:unsafe[ \t]++)?(?:auto[ \t]++)?"
         r"(?:(?:struct|enum|union|trait|mod|macro_rules!)[ \t]++(?P<name>(?!enum\b)\w++)"
-        r"|(?P<assigned>impl\b[^\n{;]*+))"
+        r"|(?P<assigned>impl\b" + repetition(r"[^\n{;\[]++", r"\[[^\n\[\]]*+\]", r"\[") + "))"
     ),
     function=re.compile(
         r"(?:pub(?:\([^()\n]*+\))?[ \t]++)?"
         r"(?:(?:const|async|unsafe|default|extern(?:[ \t]++\"[^\"\n]*+\")?)[ \t]++)*"
         r"fn[ \t]++(?P<name>\w++)"
     ),
-    hidden=r"//[^\n]*+|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",
+    # The length of an array is behind a semicolon.
+    hidden=r"//[^\n]*+|;" + repetition(r"[^\[\]\n;{}()]++", r"\([^()\n]*+\)") + r"\]"
+    r"|(?<!\w)b?r(?P<d>\#{0,8})\"(?>.*?\"(?P=d)|.*)|'(?:\\[^\n']{1,10}|[^\\\n'])'|'\w++",
     bodiless=True,
     # A macro that declares what is in it, and the branches of `cfg_if!`. A macro of serde lists
     # the words `struct enum`.
