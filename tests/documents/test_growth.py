@@ -83,7 +83,7 @@ OF_KIND: Final[dict[FileType, tuple[str, ...]]] = {
     ),
     "go": (*_BRACES, "func (", "type a struct {", "type a ", "func f() ", "type (\n", ")\n"),
     "rust": (*_BRACES, 'r#"', '"#', "impl a ", "#[a", "fn f(", "'a", "mod a {", "[a; ", "(b)]"),
-    "php": (*_BRACES, "<?php\n", "<<<A\n", "A;\n", "#[", "function a("),
+    "php": (*_BRACES, "<?php\n", "<<<A\n", "A;\n", "#[", "function a(", "?>", "<", "'"),
     "ruby": (
         "def a\n", "end\n", "class A\n", "=begin\n", "=end\n", "__END__\n", "<<A\n", "%w(",
         " end",

@@ -211,6 +211,19 @@ def test_the_length_of_an_array_ends_no_declaration(array: str) -> None:
     assert found[0][1] == 5
 
 
+@pytest.mark.parametrize(
+    "hidden", ['$a = "/\n[^}]+\n/";', "$a = '\n}\n}';", "?>\n<p>}</p>\n<?php", "// a ?> }\n} <?="]
+)
+def test_braces_in_what_php_writes_end_no_class(hidden: str) -> None:
+    text = (
+        "<p>It's {</p>\n<?php\n"
+        f"class A {{\n  function b() {{\n    {hidden}\n    return 1;\n  }}\n\n"
+        "  function c() {\n  }\n}\n"
+    )
+    end = 7 + hidden.count("\n")
+    assert drawn(text, "php") == f"A 3-{end + 4}\n  b 4-{end}\n  c {end + 2}-{end + 3}\n"
+
+
 def test_words_that_a_macro_lists_are_no_names() -> None:
     text = (
         "impl A {\n    forward! {\n        map\n        struct enum any\n    }\n    fn a() {}\n}\n"

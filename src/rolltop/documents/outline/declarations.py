@@ -195,6 +195,7 @@ RUST: Final = DeclarationPatterns(
     nameless=re.compile(r"(?:\w!|\belse|\#\[cfg\([^\n]*\)\])[ \t]*+$"),
 )
 
+_OUTSIDE_TAGS: Final = repetition(r"[^<]++", r"<(?!\?)")
 PHP: Final = DeclarationPatterns(
     container=re.compile(
         rf"(?:\#\[[^\n\]]*+\][ \t]*+)?{_words('abstract', 'final', 'readonly')}"
@@ -204,7 +205,10 @@ PHP: Final = DeclarationPatterns(
         rf"{_words('abstract', 'final', 'public', 'private', 'protected', 'static')}"
         r"function[ \t]*+&?[ \t]*+(?P<name>\w++)"
     ),
-    hidden=r"//[^\n]*+|\#(?!\[)[^\n]*+"
+    # Comments, what is not within tags, strings of several lines, here-documents.
+    hidden=r"(?://|\#(?!\[))(?:[^\n?]++|\?(?!>))*+"
+    rf"|\?>{_OUTSIDE_TAGS}|\A(?!<\?){_OUTSIDE_TAGS}(?=<\?(?:php|=))"
+    r"|\"(?:[^\"\\]++|\\.)*\"?|'(?:[^'\\]++|\\.)*'?"
     r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
     # What is declared unless it is there already.
     nameless=re.compile(r"\bif[ \t]*+\([^{}\n]*_exists[ \t]*+\([^{}\n]*\)[ \t\r\n]*+$"),
