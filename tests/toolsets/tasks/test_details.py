@@ -301,7 +301,7 @@ def test_a_search_keeps_to_its_filters_and_says_what_it_searched(
     assert mine.titles(q="plant", tag="x") == ["plant trees"]
     answer = mine.whole("list_tasks", q="walrus", tag="x")
     assert answer["data"] == []
-    assert answer["hint"].startswith("None of the 1 tasks searched has a word of q. project *")
+    assert answer["hint"].startswith("None of the 1 tasks searched matches q. project *")
     assert "Did you mean trees?" in mine.whole("list_tasks", q="a teres")["hint"]
     assert mine.ok("list_tasks", q="\x00 \ud800 *") == []
 

@@ -99,3 +99,27 @@ def test_a_rare_word_counts_more_and_so_does_a_title(database: Database) -> None
     me = owner_of(database, [*texts, *((f"Lamp {number}", None) for number in range(9))])
     assert find(database, me, "oil")[0] == "Oil"
     assert set(find(database, me, "oil lamp")[:2]) == {"Oil", "Lamp"}
+
+
+@pytest.mark.parametrize(
+    ("question", "titles"),
+    [
+        ("rent -car", ["Pay the rent", "Rent `git push -f` a name"]),
+        ("rent NOT car", ["Pay the rent", "Rent `git push -f` a name"]),
+        ('"pay the rent"', ["Pay the rent"]),
+        ('"rent pay"', []),
+        ('rent -"a car"', ["Pay the rent", "Rent `git push -f` a name"]),
+        ('car OR "the cat" -push', ["Feed the cat", "Rent a car"]),
+        ("-rent", ["Feed the cat"]),
+        ("git push -f", ["Rent `git push -f` a name"]),
+        ("cat -tag:x", ["Feed the cat"]),
+    ],
+)
+def test_operators_hold(database: Database, question: str, titles: list[str]) -> None:
+    texts = ["Pay the rent", "Rent a car", "Rent `git push -f` a name", "Feed the cat"]
+    for pairs in ([(text, None) for text in texts], [("?", text) for text in texts]):
+        me = owner_of(database, pairs)
+        filters = FilterInput(q=question)
+        found, *_ = database.read_sync(me, TaskService().search_tasks, filters, limit=99)
+        shown = sorted(task.title if task.title != "?" else str(task.description) for task in found)
+        assert shown == sorted(titles)

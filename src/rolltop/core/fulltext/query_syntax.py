@@ -27,6 +27,10 @@ _TOKEN: Final = re.compile(
 )
 _KEY_QUOTED, _QUOTED_TEXT = 3, 5
 _NOT: Final = "NOT"
+# What is left out of no search of prose: `git commit -m`, `rm -rf`, `error -32601`.
+_OPTION_OR_NUMBER: Final = re.compile(r"-(?:[A-Za-z]{1,2}|[0-9].*)")
+# NOT that is a word: `IF NOT EXISTS`, `IS NOT NULL`, `MUST NOT`.
+_CAPITAL_NOT: Final = re.compile(r"\b(?!AND\b)[A-Z]{2,}\s+NOT\b|\bNOT(?=\s+[A-Z]{2,})")
 
 
 class QueryPart(NamedTuple):
@@ -40,6 +44,11 @@ class QueryPart(NamedTuple):
     key: str = ""
     is_quoted: bool = False
     is_excluded: bool = False
+
+    @property
+    def as_word(self) -> QueryPart:
+        """The part where nothing has what its key filters by: `tag:x` is a word."""
+        return QueryPart(self.typed, self.typed, is_excluded=self.is_excluded)
 
     @property
     def phrase(self) -> Phrase:
@@ -62,6 +71,20 @@ def split_query(query: str) -> list[QueryPart]:
             parts.append(_part_of(found, is_excluded=negates or bool(found["minus"])))
             negates = False
     return parts
+
+
+def split_prose(query: str) -> tuple[str, list[QueryPart]]:
+    """Split a query as `split_query`, but leave options, numbers and a NOT among capitals words.
+
+    Returns the query too, in which only an operator is NOT in capitals.
+    """
+    words = _CAPITAL_NOT.sub(lambda found: f"{found[0][:-3]}not", query)
+    return words, [
+        QueryPart(part.typed, part.typed)
+        if part.is_excluded and _OPTION_OR_NUMBER.fullmatch(part.typed)
+        else part
+        for part in split_query(words)
+    ]
 
 
 def _part_of(found: re.Match[str], *, is_excluded: bool) -> QueryPart:

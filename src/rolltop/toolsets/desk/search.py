@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from rolltop.core.errors import (
 )
 from rolltop.core.fulltext.documents import FoundText, TextQuery
 from rolltop.core.fulltext.phrase_query import PhraseQuery
-from rolltop.core.fulltext.query_syntax import QueryPart, find_phrases, split_query
+from rolltop.core.fulltext.query_syntax import QueryPart, find_phrases, split_prose
 from rolltop.core.journal import history
 from rolltop.core.pagination import MIN_BUDGET, Page, count_tokens
 from rolltop.toolsets.desk import links, store
@@ -72,10 +71,6 @@ _ENOUGH_CHANGED: Final = 10_000
 _FURTHER: Final = 4
 """How many times as many texts are asked for where too many do not belong to the answer."""
 _SCORE_DIGITS: Final = 2
-_OPTION_OR_NUMBER: Final = re.compile(r"-(?:[A-Za-z]{1,2}|[0-9].*)")
-"""What is left out of no search: `git commit -m`, `rm -rf`, `error -32601`."""
-_CAPITAL_NOT: Final = re.compile(r"\b(?!AND\b)[A-Z]{2,}\s+NOT\b|\bNOT(?=\s+[A-Z]{2,})")
-"""NOT that is a word: `IF NOT EXISTS`, `IS NOT NULL`, `MUST NOT`."""
 _KINDS_OF: Final[Mapping[str, frozenset[Kind]]] = {
     "notes": frozenset({"note"}),
     "scratch": frozenset({"pad", "cell"}),
@@ -184,8 +179,6 @@ def _find_tasks(tx: Tx, tasks: TaskService, query: TextQuery) -> list[FoundText]
 
 def _read_part(part: QueryPart, now: datetime, *, is_filter: bool) -> QueryPart:
     """Return a part of a query; one that cannot filter notes is a word, as `before:absolute`."""
-    if part.is_excluded and _OPTION_OR_NUMBER.fullmatch(part.typed):
-        return QueryPart(part.typed, part.typed)
     if not part.key:
         return part
     if part.key != "tag" and not part.text[:1].isdigit():
@@ -193,7 +186,7 @@ def _read_part(part: QueryPart, now: datetime, *, is_filter: bool) -> QueryPart:
             times.parse_span(part.text, part.key, now)
         except InvalidArgument:
             is_filter = False
-    return part if is_filter else QueryPart(part.typed, part.typed, is_excluded=part.is_excluded)
+    return part if is_filter else part.as_word
 
 
 @dataclass(frozen=True)
@@ -228,9 +221,9 @@ class SearchRequest:
                     "as_of finds no files: their history is git's",
                     hint="`git log -S <text>` finds the commits that brought a text or took it.",
                 )
-        words = _CAPITAL_NOT.sub(lambda found: f"{found[0][:-3]}not", words)
+        words, split = split_prose(words)
         is_filter = "note" in kinds and app.has_toolset(NOTES.name)
-        parts = [_read_part(part, now, is_filter=is_filter) for part in split_query(words)]
+        parts = [_read_part(part, now, is_filter=is_filter) for part in split]
         plain = [part.typed for part in parts if not (part.key or part.is_excluded)]
         if 0 < len(plain) < len(parts):
             words = " ".join(plain)

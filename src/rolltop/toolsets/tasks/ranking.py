@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -16,6 +17,8 @@ from rolltop.core.fulltext.bm25 import (
     term_weights,
 )
 from rolltop.core.fulltext.inflections import inflections
+from rolltop.core.fulltext.phrase_query import PhraseQuery
+from rolltop.core.fulltext.query_syntax import find_phrases, split_prose
 
 _TITLE_WEIGHT: Final = 2
 """How often a word of a title counts."""
@@ -35,22 +38,32 @@ class _TaskMatch(NamedTuple):
 
 def rank_tasks(
     measure_texts: Callable[[], tuple[int, int, int]],
-    read_texts: Callable[[Sequence[str]], Iterable[TaskText]],
+    read_texts: Callable[[Sequence[str] | None], Iterable[TaskText]],
     question: str,
 ) -> tuple[list[str], int]:
     """Return the ids of the tasks that have a word of the question, best first.
 
+    They have its phrases and nothing that it leaves out; if it says nothing else, all such tasks.
+
     `measure_texts` tells the number of all texts, which is returned too, and the characters of
     all titles and descriptions; `read_texts` reads ids, titles and descriptions of those that may
-    have one of some parts of words. Of equal scores the first of them comes first.
+    have one of some parts of words, or all. Of equal scores the first of them comes first.
     """
     count, titles, descriptions = measure_texts()
+    parts = [part.as_word if part.key else part for part in split_prose(question)[1]]
+    phrases = find_phrases(parts)
+    if any(part.typed == "OR" for part in parts):  # a phrase is one of several that will do
+        phrases = replace(phrases, required=())
+    plain = [part.typed for part in parts if not part.is_excluded]
+    if phrases.excluded and not plain:
+        texts = ((task_id, f"{title}\n{text or ''}") for task_id, title, text in read_texts(None))
+        return [task_id for task_id, text in texts if phrases.admits(text)], count
     # To count words, all texts would have to be split into them.
     mean_length = (titles * _TITLE_WEIGHT + descriptions) / max(count, 1)
     # Function words are looked for only where nothing has another word.
-    for words in term_lists(question):
+    for words in term_lists(" ".join(plain)):
         terms = list(dict.fromkeys(form for word in words for form in inflections(word)))
-        matches = _find_matches(read_texts, terms)
+        matches = _find_matches(read_texts, terms, phrases)
         if found := _score(matches, terms, count, mean_length):
             return found, count
     return [], count
@@ -88,13 +101,15 @@ class _AskedWords(dict[str, list[str]]):
 
 
 def _find_matches(
-    read_texts: Callable[[Sequence[str]], Iterable[TaskText]], terms: list[str]
+    read_texts: Callable[[Sequence[str]], Iterable[TaskText]],
+    terms: list[str],
+    phrases: PhraseQuery,
 ) -> list[_TaskMatch]:
     asked = _AskedWords(terms)
     matches: list[_TaskMatch] = []
     for task_id, title, description in read_texts(asked.parts):
         words = (asked.find(title) + asked.others) * _TITLE_WEIGHT + asked.find(description or "")
-        if {*words} - {_OTHER}:
+        if {*words} - {_OTHER} and phrases.admits(f"{title}\n{description or ''}"):
             length = len(title) * _TITLE_WEIGHT + len(description or "")
             matches.append(_TaskMatch(task_id, " ".join(words), length))
     return matches

@@ -198,7 +198,7 @@ class TaskService:
             newest = store.read_texts(*mine, limit=_MAX_SUGGESTION_TASKS)
             near = suggest_word((f"{title}\n{text or ''}" for _, title, text in newest), question)
             meant = f" Did you mean {near}?" if near else ""
-            hint = f"None of the {searched} tasks searched has a word of q.{meant}{_WIDER_HINT}"
+            hint = f"None of the {searched} tasks searched matches q.{meant}{_WIDER_HINT}"
         marks = [cursors.encode_place(kind, ranked, place) for place in (*places, end)]
         return found, marks, end < len(ranked), hint
 
