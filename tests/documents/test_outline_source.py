@@ -224,6 +224,26 @@ def test_braces_in_what_php_writes_end_no_class(hidden: str) -> None:
     assert drawn(text, "php") == f"A 3-{end + 4}\n  b 4-{end}\n  c {end + 2}-{end + 3}\n"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "f(a): { b: string; c: number } {", "f(a): {\n    b: { c: d };\n  } | null {",
+        "f(a): A<B & { [c in D]: E }, F> {", "f(a): Map<string, { b: c }> {",
+        "get f(): { a: () => { b: c } } {", "f(a): a is { b: c } {",
+    ],
+)  # fmt: skip
+def test_a_body_is_behind_the_braces_of_a_type(head: str) -> None:
+    begin = "class A<B extends { a: b } = { a: b }> extends C<{ a: b }> {"
+    text = f"{begin}\n  {head}\n    return b;\n  }}\n}}\n"
+    end = 4 + head.count("\n")
+    assert drawn(text, "javascript") == f"A 1-{end + 1}\n  f 2-{end}\n"
+
+
+def test_the_braces_of_a_type_are_all_of_a_declaration_without_a_body() -> None:
+    text = "function a(): {\n  b: c;\n} | null;\nfunction a(d) {\n}\n"
+    assert drawn(text, "javascript") == "a 1-3\na 4-5\n"
+
+
 def test_words_that_a_macro_lists_are_no_names() -> None:
     text = (
         "impl A {\n    forward! {\n        map\n        struct enum any\n    }\n    fn a() {}\n}\n"

@@ -31,7 +31,7 @@ class DeclarationPatterns:
     before the brace of a container without a name, which is no section: with `function_values`
     that of a function that is called at once or passed to another. `grouped` is what counts as a
     container inside the parentheses of `type (`. A container that matches a group `bodiless` needs
-    no body where a semicolon ends it.
+    no body where a semicolon ends it. `types` matches before a brace that is part of a type.
     """
 
     container: re.Pattern[str]
@@ -44,6 +44,7 @@ class DeclarationPatterns:
     nameless: re.Pattern[str] | None = None
     function_values: bool = False
     grouped: re.Pattern[str] | None = None
+    types: re.Pattern[str] | None = None
 
 
 def _words(*words: str) -> str:
@@ -106,6 +107,7 @@ JAVASCRIPT: Final = DeclarationPatterns(
         r"(?:[ \t]*+:[^(){};=]{1,60})?|=>)[ \t]*+$"
     ),
     function_values=True,
+    types=re.compile(r"(?:[<,]|\}[ \t]*=|\):|(?<![|&])[|&]|\b(?:extends|is))\s*+$"),
 )
 
 JAVA: Final = DeclarationPatterns(

@@ -34,6 +34,8 @@ MAX_LINE_LENGTH: Final = 2_000
 """Code points of a line that may be a declaration; generated and minified lines are longer."""
 MAX_ANONYMOUS_LENGTH: Final = 160
 """Code points before a brace that tell whether it begins a container without a name."""
+MAX_TYPE_LENGTH: Final = 80
+"""Code points before a brace that tell whether it is part of a type."""
 _GROUP: Final = "type ("
 _CONTINUATION_MARKS: Final = ("{", "where", ":", "=", "->", ")")
 """Begin a line that continues the declaration before it."""
@@ -204,6 +206,8 @@ class _BraceScanner:
             if is_container and self._pending is not None:
                 self._resolve_pending(self._pending.start)  # a macro's use, without braces
             is_value = bool(self._parentheses) or self._is_initial_value(at)
+            if self._pending is not None and not is_value and self._is_type(self._pending, at):
+                is_value = self._pending.is_whole = True  # what has a type may have no body
             self._open_block(is_value=is_value and not is_container, is_container=is_container)
         elif mark == "}":
             self._close_block(at)
@@ -238,11 +242,18 @@ class _BraceScanner:
         return bool(self._parentheses or (self._open and self._open[-1].is_value))
 
     def _is_initial_value(self, at: int) -> bool:
-        """Whether a brace begins a member's value, right after its name, or part of a type."""
+        """Whether a brace begins a member's value, right after its name."""
         before = self._text[at - 1 : at]
-        return self._pending is not None and (
-            before == "<" or (self._pending.is_initializer and before.isalnum())
-        )
+        return self._pending is not None and self._pending.is_initializer and before.isalnum()
+
+    def _is_type(self, pending: _BraceBlock, at: int) -> bool:
+        """Whether a brace begins a part of a declaration's type, or is inside one."""
+        types = self._language.types
+        if types is None:
+            return False
+        if pending.is_whole and self._open and self._open[-1].is_value:
+            return True
+        return types.search(self._text, max(0, at - MAX_TYPE_LENGTH), at) is not None
 
     def _is_nameless_container(self, at: int) -> bool:
         language = self._language
