@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from rolltop.core.db import SYSTEM, Database
 from rolltop.core.errors import InvalidConfig
 from rolltop.server.auth import Authenticator
 from tests.server.apps import make_app
-from tests.server.processes import LEGACY, MODERN, PATIENCE, HttpServer, rpc_request
+from tests.server.processes import LEGACY, MODERN, PATIENCE, HttpServer, StdioServer, rpc_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,6 +213,21 @@ def test_nobody_passes_while_the_store_cannot_be_asked(tmp_path: Path) -> None:
         server.stderr.until(
             r'"request refused".* status=503 reason=.*out of reach: .*port 1.*path=/mcp'
         )
+
+
+def test_a_store_that_is_silent_is_waited_for_as_long_as_a_call_may_take(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nowhere"
+        patient = {"database_url": url, "lock_timeout": "10m", "call_timeout": "1s"}
+        with HttpServer(tmp_path, **patient) as server:
+            cookie = {"cookie": f"rolltop_page_{server.host.rpartition(':')[2]}=a"}
+            for given in (None, "Bearer rt_anything"):
+                assert status(server, authorization=given) == 503
+            assert server.ask("GET", "/", headers=cookie)[0] == 503
+        with StdioServer(tmp_path, **patient) as server:
+            server.initialize()
+            assert server.call("note_list")["structuredContent"]["error"]["code"] == "TIMEOUT"
 
 
 def test_the_token_of_the_settings_is_required_and_is_the_default_users(

@@ -140,6 +140,7 @@ class DeadlineExceeded(RolltopError):
     """The call passed `call_timeout`."""
 
     default_code = "TIMEOUT"
+    is_loggable = True
 
 
 class RateLimited(RolltopError):

@@ -38,8 +38,8 @@ def build_server_app(
     settings: Settings, *, http: bool, toolsets: Sequence[Toolset] = TOOLSETS
 ) -> ServerApp:
     """Return the server of the settings' context, put together and not started."""
-    context = build_context(settings, http=http, toolsets=toolsets)
-    user = LocalUser(context)
+    desk = build_context(settings, http=http, toolsets=toolsets)
+    user = LocalUser(desk)
     is_guarded = http and settings["http.auth"] != "off"
 
     async def identify(
@@ -47,12 +47,13 @@ def build_server_app(
     ) -> Principal:
         if caller := mcp_server.token_principal(context):
             return caller
-        local = await user.principal(hosts.client_name(context), needed=needed)
+        async with desk.deadline("Finding whose call it is", "Try again."):
+            local = await user.principal(hosts.client_name(context), needed=needed)
         return replace(local, is_anonymous=is_guarded)
 
-    watchers = Subscriptions(context, identify)
-    server = mcp_server.build_server(context, identify, user, watchers, http=http)
-    return ServerApp(context, server, user, watchers)
+    watchers = Subscriptions(desk, identify)
+    server = mcp_server.build_server(desk, identify, user, watchers, http=http)
+    return ServerApp(desk, server, user, watchers)
 
 
 @dataclass

@@ -10,7 +10,13 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 
 from rolltop.core import logging
-from rolltop.core.errors import DiskError, IncompatibleStore, RateLimited, Unavailable
+from rolltop.core.errors import (
+    DeadlineExceeded,
+    DiskError,
+    IncompatibleStore,
+    RateLimited,
+    Unavailable,
+)
 from rolltop.core.lazy_imports import lazy
 from rolltop.server import jsonrpc
 from rolltop.server.asgi_responses import Rejection, client_address, replay_body
@@ -136,7 +142,7 @@ class HttpApp:
             await self._hold_back()
             headers = {"retry-after": str(failure.retry_after)}
             raise Rejection.with_message(429, failure.message, headers) from None
-        except (Unavailable, IncompatibleStore) as failure:
+        except (Unavailable, IncompatibleStore, DeadlineExceeded) as failure:
             text, reason = "The store is out of reach", failure.log_reason
             raise Rejection.with_message(503, text, _RETRY_HEADERS, reason=reason) from None
 
@@ -204,7 +210,8 @@ class HttpApp:
         self._check_running()
         headers = Headers(scope=scope)
         try:
-            caller = await self._authentication.authenticate(headers, client_address(scope))
+            async with self._desk.deadline("Authentication", "Try again."):
+                caller = await self._authentication.authenticate(headers, client_address(scope))
         except Rejection as rejected:
             self._limits.count(rejected.caller)
             raise

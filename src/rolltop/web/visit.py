@@ -185,7 +185,8 @@ class Visit:
     async def identify(self) -> None:
         """Find out who is logged in, if anybody is."""
         if self._new_secret is None:
-            self._principal = await self.sessions.find_principal(self._secret, self.address)
+            async with self.app.deadline("Finding who is logged in", "Try again."):
+                self._principal = await self.sessions.find_principal(self._secret, self.address)
 
     @property
     def address(self) -> str:
