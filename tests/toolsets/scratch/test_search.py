@@ -62,6 +62,14 @@ def test_a_hit_says_where_it_is(mine: Caller, me: Principal) -> None:
     assert by_cell[None]["tags"] == ["sea"]
 
 
+def test_a_snippet_shows_the_whole_name_that_was_looked_for(mine: Caller) -> None:
+    for gap in range(168, 204, 4):
+        text = f"{'z ' * 60}a cached path {'x ' * (gap // 2)}getCachedPath{' y' * 200}"
+        mine.pad(text, tags=[str(gap)])
+        (hit,) = mine.ok("scratch_search", query="getCachedPath", tags=[str(gap)])["hits"]
+        assert "getCachedPath" in hit["snippet"]
+
+
 def test_a_search_says_that_there_are_more_hits_and_goes_on_with_them(mine: Caller) -> None:
     every = {mine.pad(f"harbour {'storm ' * (n % 7)}" + "x " * n) for n in range(71)}
     answer = mine.ok("scratch_search", query="harbour storm", limit=3, mode="words")

@@ -37,17 +37,18 @@ def snippet(text: str, query: str, width: int = SNIPPET_WIDTH) -> str:
 
 def _best_window_start(line: str, wanted: frozenset[str], width: int) -> int:
     """Return where the stretch with most different words of the query starts."""
-    found: list[tuple[int, frozenset[str]]] = []
+    found: list[tuple[int, int, frozenset[str]]] = []
     for name in _candidate_names(line, wanted):
         has = wanted.intersection(tokenize(name[0]))
         if has:
-            found.append((name.start(), has))
+            found.append((*name.span(), has))
     lead = width // 6
     best = most = end = 0
-    for at, (start, _has) in enumerate(found):
-        while end < len(found) and found[end][0] < start + width - lead:
+    for at, (start, _end, own) in enumerate(found):
+        # A name that is cut at the end would not show that it is the one that was looked for.
+        while end < len(found) and found[end][1] < start + width - lead - 1:
             end += 1
-        covered = len(frozenset[str]().union(*(has for _, has in found[at : min(end, at + 20)])))
+        covered = len(own.union(*(has for *_span, has in found[at : min(end, at + 20)])))
         if covered > most:
             best, most = start, covered
         if most == len(wanted):
