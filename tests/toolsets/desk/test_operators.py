@@ -130,6 +130,21 @@ def test_other_capitals_leave_not_an_operator(mine: Searcher) -> None:
         assert "masts" not in str(mine.search(query)["hits"]), query
 
 
+def test_either_of_two_phrases_around_or_will_do(mine: Searcher) -> None:
+    texts = ["storm with three masts", "a storm, two anchors", "masts and three anchors"]
+    for text in texts:
+        mine.call("note_save", text=text)
+        mine.call("scratch_create", cells=[{"language": "txt", "content": text}])
+    query = '"three masts" OR "two anchors"'
+    found = mine.call("note_list", q=query)["items"]
+    assert sorted(note["title_prev"] for note in found) == sorted(texts[:2])
+    found = mine.call("note_list", q=f"({query}) -storm OR masts")["items"]
+    assert [note["title_prev"] for note in found] == texts[2:]
+    for kind in ("note", "cell"):
+        assert len(mine.kinds(query, kinds=[kind])) >= 2
+    assert mine.kinds('"three masts" "two anchors"') == []
+
+
 def test_filters_of_notes_are_no_words(mine: Searcher) -> None:
     mine.fill()
     mine.call("note_save", text="a storm at home")

@@ -26,7 +26,7 @@ _TOKEN: Final = re.compile(
     re.IGNORECASE,
 )
 _KEY_QUOTED, _QUOTED_TEXT = 3, 5
-_NOT: Final = "NOT"
+_NOT, _OR = "NOT", "OR"
 # What is left out of no search of prose: `git commit -m`, `rm -rf`, `error -32601`.
 _OPTION_OR_NUMBER: Final = re.compile(r"-(?:[A-Za-z]{1,2}|[0-9].*)")
 # NOT that is a word: `IF NOT EXISTS`, `IS NOT NULL`, `MUST NOT`.
@@ -70,6 +70,10 @@ def split_query(query: str) -> list[QueryPart]:
         else:
             parts.append(_part_of(found, is_excluded=negates or bool(found["minus"])))
             negates = False
+    for at, part in enumerate(parts):
+        beside = {one.typed for one in parts[max(0, at - 1) : at + 2]}
+        if _OR in beside and part.is_quoted and not (part.key or part.is_excluded):
+            parts[at] = part._replace(is_quoted=False)  # one of several that will do
     return parts
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -52,8 +51,6 @@ def rank_tasks(
     count, titles, descriptions = measure_texts()
     parts = [part.as_word if part.key else part for part in split_prose(question)[1]]
     phrases = find_phrases(parts)
-    if any(part.typed == "OR" for part in parts):  # a phrase is one of several that will do
-        phrases = replace(phrases, required=())
     plain = [part.typed for part in parts if not part.is_excluded]
     if phrases.excluded and not plain:
         texts = ((task_id, f"{title}\n{text or ''}") for task_id, title, text in read_texts(None))
