@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -90,6 +92,28 @@ def test_what_another_site_leads_to_or_sends_ends_no_session(site: Site) -> None
     status, headers, body = site.ask("GET", link, from_elsewhere)
     assert (status, "set-cookie" in dict(headers)) == (200, False)
     assert b'<meta http-equiv="refresh" content="0">' in body
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "is_own"),
+    [
+        ("localhost:443", "https://localhost", True),
+        ("LocalHost:80", "http://localhost", True),
+        ("localhost:443", "http://localhost", False),
+        ("localhost", "https://localhost:8443", False),
+    ],
+)
+def test_a_proxy_may_add_the_port_of_its_scheme_to_the_host(
+    site: Site, host: str, origin: str, *, is_own: bool
+) -> None:
+    token, _id = new_token(site)
+    headers = {"Host": host, "Origin": origin, "Accept": "text/html"}
+    _, answered, body = site.ask("GET", "/login", headers)
+    headers["Cookie"] = dict(answered)["set-cookie"].partition(";")[0]
+    secret = re.findall(r'name="csrf" value="([^"]+)"', body.decode())[0]
+    form = urlencode({"csrf": secret, "token": token}).encode()
+    status, answered, _ = site.ask("POST", "/login", headers, form)
+    assert (status, "set-cookie" in dict(answered)) == ((303, True) if is_own else (403, False))
 
 
 def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> None:

@@ -14,6 +14,7 @@ from rolltop.core.errors import InvalidConfig
 from rolltop.core.settings import Settings
 from rolltop.server.asgi_responses import CLOSE_HEADERS, Rejection
 from rolltop.server.connections import MAX_HEADERS
+from rolltop.web.visit import is_origin_of
 
 PROBE_PATHS: Final = {"/health", "/ready"}
 _MAX_SHOWN_CHARACTERS: Final = 100
@@ -107,7 +108,7 @@ class HostCheck:
         if origin.lower() in self._origins:
             return True
         # Our own page, whose forms say where they are from; a proxy knows whether by https.
-        if scheme in _WEB_SCHEMES and [authority] == list(map(str.lower, hosts)):
+        if scheme in _WEB_SCHEMES and len(hosts) == 1 and is_origin_of(hosts[0], origin):
             return self._is_own(authority)
         try:
             parts = urlsplit(origin)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -40,6 +40,7 @@ MAX_FORM_BYTES: Final = 4 * 1024 * 1024
 MAX_STREAMS: Final = 1000
 MAX_USER_STREAMS: Final = 20
 """Of one process, as of streams over MCP."""
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _NOT_OF_THIS_SESSION: Final = (
     "The form is not of this session",
     "Load the page again and repeat the step.",
@@ -82,6 +83,12 @@ class Login(Protocol):
     async def close(self, secret: str) -> None:
         """End a session."""
         ...
+
+
+def is_origin_of(host: str, origin: str) -> bool:
+    """Whether a page's Origin is of a host, to which a proxy may have added its scheme's port."""
+    scheme, _, authority = origin.lower().partition("://")
+    return host.lower() in {authority, f"{authority}:{_DEFAULT_PORTS.get(scheme)}"}
 
 
 def find_number(text: str) -> int | None:
@@ -275,7 +282,7 @@ class Visit:
         """Read the form that was sent. Raises PageFailure: it is too large, or of another site."""
         body = await self._read_body()
         origin = self.request.headers.get("origin", "")
-        if origin and urlsplit(origin).netloc != self.request.headers.get("host"):
+        if origin and not is_origin_of(self.request.headers.get("host", ""), origin):
             raise PageFailure(403, *_NOT_OF_THIS_SESSION)
         try:
             self.form = await self.run_in_thread(_parse_form, body)
