@@ -41,7 +41,7 @@ BRACES: Final = [
         "csharp",
         "class A {\n\n    int first(int a) {",
         "    int second(int a) {",
-        ('x = @"a\n}\n";',),
+        ('x = @"a\n}\n";', 'x = @$"a\n}\n";'),
     ),
     Shape(
         "go", "func first(a int) {", "func second(a int) {", ("x := `}\n{`", "var a interface{}")
@@ -51,7 +51,12 @@ BRACES: Final = [
     ),
     Shape("php", "function first($a) {", "function second($a) {", ("# }", "$x = <<<E\n}\nE;")),
     Shape("kotlin", "fun first(a: Int) {", "fun second(a: Int) {", ('val x = """}\n{"""',)),
-    Shape("swift", "func first(a: Int) {", "func second(a: Int) {", ('let x = """\n}{\n"""',)),
+    Shape(
+        "swift",
+        "func first(a: Int) {",
+        "func second(a: Int) {",
+        ('let x = """\n}{\n"""', 'let x = #"}"{"#'),
+    ),
 ]
 
 PLAIN: Final = (

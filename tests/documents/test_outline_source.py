@@ -244,6 +244,32 @@ def test_the_braces_of_a_type_are_all_of_a_declaration_without_a_body() -> None:
     assert drawn(text, "javascript") == "a 1-3\na 4-5\n"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "a() struct{ b int }",
+        "a[B interface{ ~int }](b B) B",
+        "(a A) a() (b chan struct {\n\tc D\n})",
+    ],
+)
+def test_a_body_in_go_is_behind_the_types_that_a_function_has(head: str) -> None:
+    text = f"func {head} {{\n\treturn b\n}}\nfunc b() {{\n}}\n"
+    end = 3 + head.count("\n")
+    assert drawn(text, "go") == f"a 1-{end}\nb {end + 1}-{end + 2}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "word"),
+    [
+        ("swift", 'let a = #"b " { c"#', "func"),
+        ("csharp", 'var a = @$"\n{{ ""{b} { ""\n";', "void"),
+    ],
+)
+def test_a_brace_in_a_string_hides_nothing_below(kind: FileType, value: str, word: str) -> None:
+    first = 2 + value.count("\n")
+    assert drawn(f"{value}\n{word} d() {{\n}}\n", kind) == f"d {first}-{first + 1}\n"
+
+
 def test_words_that_a_macro_lists_are_no_names() -> None:
     text = (
         "impl A {\n    forward! {\n        map\n        struct enum any\n    }\n    fn a() {}\n}\n"

@@ -117,7 +117,7 @@ JAVA: Final = DeclarationPatterns(
     ),
     function=re.compile(rf"{_JVM_WORDS}void[ \t]++(?P<name>\w++)[ \t]*+\("),
     method=re.compile(_MEMBER),
-    hidden=rf'//[^\n]*+|{_TEXT_BLOCK}|@"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
+    hidden=rf'//[^\n]*+|{_TEXT_BLOCK}|@\$?"(?:[^"]++|"")*"|^[ \t]*+\#[^\n]*+',
 )
 
 CSHARP: Final = replace(JAVA, arrows=True)
@@ -142,7 +142,7 @@ SWIFT: Final = DeclarationPatterns(
     function=re.compile(
         rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
     ),
-    hidden=rf"//[^\n]*+|{_TEXT_BLOCK}",
+    hidden=rf"//[^\n]*+|(?P<d>\#{{1,8}})\"(?>.*?\"(?P=d)|.*)|{_TEXT_BLOCK}",
 )
 
 _TEMPLATE_PARAMETERS: Final = angle_brackets(r"[^<>\n{};]")
@@ -175,6 +175,7 @@ GO: Final = DeclarationPatterns(
     function=re.compile(r"func[ \t]++(?:\([^()\n]*+\)[ \t]*+)?(?P<name>\w++)"),
     hidden=r"//[^\n]*+|`[^`]*+`|\b(?:interface|struct)[ \t]*+\{[ \t]*+\}",
     bodiless=True,
+    types=re.compile(r"^func\b[^\n]*\b(?:struct|interface)[ \t]*+$", re.MULTILINE),
 )
 
 RUST: Final = DeclarationPatterns(
