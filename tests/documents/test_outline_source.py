@@ -270,6 +270,14 @@ def test_a_brace_in_a_string_hides_nothing_below(kind: FileType, value: str, wor
     assert drawn(f"{value}\n{word} d() {{\n}}\n", kind) == f"d {first}-{first + 1}\n"
 
 
+def test_a_method_of_ruby_may_stand_behind_a_word_or_before_its_value() -> None:
+    text = (
+        "class A\n  private def b(c)\n    c\n  end\n  private_class_method def self.d = e\n"
+        "  def f = g\n\n  h\nend\n"
+    )
+    assert drawn(text, "ruby") == "A 1-9\n  b 2-4\n  d 5-5\n  f 6-6\n"
+
+
 def test_words_that_a_macro_lists_are_no_names() -> None:
     text = (
         "impl A {\n    forward! {\n        map\n        struct enum any\n    }\n    fn a() {}\n}\n"

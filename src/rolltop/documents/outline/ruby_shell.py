@@ -12,14 +12,14 @@ from rolltop.documents.outline.sections import Heading
 _RUBY: Final = re.compile(
     r"""^(?P<skip>=begin\b(?>.*?^=end\b|.*)|__END__\n.*)
       | ^(?P<indent>[ \t]*+)(?:
-          (?P<word>class|module|def)[ \t]++(?P<name>(?:self\.)?[^\s(;<]++)[^\n]*+
+          (?P<word>class|module|(?:\w++[ \t]++)?def)[ \t]++(?P<name>(?:self\.)?[^\s(;<]++)[^\n]*+
         | (?P<end>end)\b[^\n]*+)""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
 MAX_LINE_END: Final = 200
 """Code points at the end of a line that tell whether a declaration ends on it."""
 
-_RUBY_ENDED: Final = re.compile(r"[;\s]end\s*$|\)\s*=\s|^\S+\s*=\s")
+_RUBY_ENDED: Final = re.compile(r"[;\s]end\s*$|\)\s*=\s|\bdef[ \t]+[^\s(]+[ \t]+=\s")
 _SHELL: Final = re.compile(
     r"""^(?P<indent>[ \t]*+)(?:
           (?P<word>function[ \t]++)?(?P<name>[\w:.-]++)(?(word)|[ \t]*+\([ \t]*+\))[^\n]*+
