@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -325,6 +326,19 @@ def test_streams_and_waiting_calls_without_a_token_end_when_one_is_needed(
         assert b"complete" in stream.read()
         assert not waiting.result(wait - 10)["isError"]
         assert status(server, authorization=None) == 401
+
+
+def test_a_call_that_waits_for_changes_is_answered_when_the_server_stops(tmp_path: Path) -> None:
+    with (
+        HttpServer(tmp_path, http__shutdown_timeout="20s") as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        waiting = pool.submit(server.call, "desk_changes", since="0", wait_seconds=50)
+        while b"rolltop_calls_in_flight 1.0" not in server.ask("GET", "/metrics")[2]:
+            pass
+        server.process.send_signal(signal.SIGTERM)
+        assert waiting.result(PATIENCE)["structuredContent"]["changes"] == []
+        assert server.ends() == 0
 
 
 @pytest.mark.parametrize("how", ["revoked", "deleted"])

@@ -57,6 +57,8 @@ class AppContext:
         self.session = session
         """What tells this process's one connection from others; empty where it has many."""
         self.is_stopping = False
+        self.is_draining = False
+        """Whether the server ends once the running calls have answered: none waits for changes."""
         self.change_listeners: list[Callable[[Principal, str], None]] = []
         self.call_observers: list[Callable[[str, str, float], None]] = []
         """Each is told of a call that ended: its tool, its outcome or code, and its seconds."""

@@ -83,7 +83,8 @@ class ServerApp:
                 )
 
     def close_streams(self, *, refuse: bool) -> None:
-        """Let change streams end; with `refuse`, answer new calls that the server is stopping."""
+        """Let waits for changes end; with `refuse`, tell new calls that the server is stopping."""
+        self.context.is_draining = True
         self.context.is_stopping = refuse
         self.subscriptions.close()
 

@@ -221,11 +221,12 @@ def find_gone(tx: Tx, address: Address) -> Opened | None:
 async def wait_for_changes(call: CallContext, wanted: EntryFilter, seconds: float) -> Page:
     """Return the changes after a number, waiting for the first at most so long.
 
-    The wait ends early for a caller whose token was revoked, or who left the workspace.
+    The wait ends early where the server stops, and for a caller whose token was revoked, or who
+    left the workspace.
     """
     page = await call.read(list_page, wanted, call.cursor, newest_first=False)
     last, left = -1, seconds
-    while not page.items and left > 0:
+    while not page.items and left > 0 and not call.app.is_draining:
         await asyncio.sleep(min(left, _POLL_INTERVAL))
         left -= _POLL_INTERVAL
         if not await call.app.database.read(SYSTEM, accounts.find_allowed, [call.principal]):
