@@ -127,6 +127,29 @@ def test_simplenotes_archive_is_read(shell: Shell, tmp_path: Path) -> None:
     assert call(shell, "note_get", id="f00d")["text"] == "from Simplenote"
 
 
+def test_simplenotes_archive_is_read_as_such_when_unpacked(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    (folder / "source").mkdir(parents=True)
+    (folder / "trash").mkdir()
+    active = {
+        "id": "f00d",
+        "content": "kept",
+        "tags": ["a"],
+        "lastModified": "2019-02-01T00:00:00Z",
+    }
+    export = {"activeNotes": [active], "trashedNotes": [{"id": "dead", "content": "thrown away"}]}
+    (folder / "kept.txt").write_text("kept\n\nTags:\n  a\n")
+    (folder / "trash" / "thrown away.txt").write_text("thrown away")
+    (folder / "source" / "notes.json").write_text("[]")
+    assert "Added 2 notes" in shell("notes", "import", str(folder)).out
+    shell.set("ROLLTOP_DATA_DIR", str(tmp_path / "another"))
+    (folder / "source" / "notes.json").write_text(json.dumps(export))
+    done = shell("notes", "import", str(folder))
+    assert done.out.startswith("This is Simplenote's export: source/notes.json is read")
+    found = [(note["id"], note["text"], note["tags"], note["trash"]) for note in everything(shell)]
+    assert found == [("dead", "thrown away", [], True), ("f00d", "kept", ["a"], False)]
+
+
 @pytest.mark.parametrize("name", ["missing", "empty.zip", "damaged.zip", "page.json"])
 def test_what_is_no_export_is_said_in_one_line(shell: Shell, tmp_path: Path, name: str) -> None:
     path = tmp_path / name

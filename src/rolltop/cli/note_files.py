@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
     if parser.get_default("command") == "notes export":
         place = "a new or empty folder for Markdown files, or a new .json file"
     else:
-        place = "a folder of Markdown files, or Simplenote's export (.json or .zip)"
+        place = "a folder of Markdown files, or Simplenote's export (.json, .zip, unpacked)"
     parser.add_argument("path", metavar="PATH", type=Path, help=place)
     options.add_identity(parser)
     options.add_settings(parser)
@@ -136,16 +136,37 @@ def _read(path: Path) -> Iterable[PortableNote | UnreadableNoteFile]:
     """Return the notes of a folder or an export. Raises InvalidArgument for what is neither."""
     try:
         if path.is_dir():
-            return read_folder(path)
+            unpacked = _read_unpacked(path)
+            return read_folder(path) if unpacked is None else unpacked
         if path.suffix.lower() == ".zip":
             return portable_notes.parse_export(_read_archive(path))
-        if path.stat().st_size > plain_files.MAX_FILE_BYTES:
-            raise InvalidArgument(f"{path} is larger than an export can be")
-        return portable_notes.parse_export(path.read_bytes())
+        return portable_notes.parse_export(_read_document(path))
     except OSError as error:
         raise InvalidArgument(
             f"{path} cannot be read ({error.strerror})", hint="Check the path."
         ) from None
+
+
+def _read_unpacked(folder: Path) -> list[PortableNote | UnreadableNoteFile] | None:
+    """Read Simplenote's unpacked archive; None for any other folder.
+
+    Its text files are copies without ids, tags and dates, those of the trash among them.
+    """
+    document = folder / _ARCHIVE_MEMBER
+    if not document.is_file():
+        return None
+    try:
+        notes = list(portable_notes.parse_export(_read_document(document)))
+    except portable_notes.UnreadableNoteFile:
+        return None
+    options.print_line(f"This is Simplenote's export: {_ARCHIVE_MEMBER} is read, nothing else.")
+    return notes
+
+
+def _read_document(path: Path) -> bytes:
+    if path.stat().st_size > plain_files.MAX_FILE_BYTES:
+        raise InvalidArgument(f"{path} is larger than an export can be")
+    return path.read_bytes()
 
 
 def read_folder(root: Path, below: str = "") -> Iterator[PortableNote | UnreadableNoteFile]:
