@@ -57,6 +57,28 @@ def test_a_tab_is_no_indentation(text: str, place: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("permissions:\n  a: 1\n  : read\n", (3, 3)),
+        ("\ufeffé:\n  - : b\n", (2, 5)),
+        ("a: {b: 1, : 2}\n", (1, 11)),
+        ("a: 1\n:", (2, 1)),
+    ],
+)
+def test_a_value_whose_key_is_gone_is_warned_of(text: str, place: tuple[int, int]) -> None:
+    with pytest.raises(yaml.YAMLError):
+        list(yaml.compose_all(text))
+    assert codes(text) == [("YAML_NO_KEY", *place)]
+
+
+@pytest.mark.parametrize(
+    "text", ["? a\n: b\n", "a: |\n  : b\n", "~: b\n", "a:: b # : c\n", "a: 'b\n  : c'\n"]
+)
+def test_no_key_is_missed_where_there_is_one(text: str) -> None:
+    assert codes(text) == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "\t[a,\n\tb]",

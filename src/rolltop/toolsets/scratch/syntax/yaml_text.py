@@ -38,6 +38,7 @@ _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
 _NAMED_TAG: Final = re.compile(r"!![\w:/.-]+")
 _TAB_AFTER_KEY: Final = re.compile(r"^([ -]*+[\w.][\w.-]*+:)\t", re.MULTILINE)
 _LEADING_TAB: Final = re.compile(r"^[ ?:-]*+\t", re.MULTILINE)
+_NO_KEY: Final = re.compile(r"(?<![^\s\[{,]):(?=[\s\]},]|\Z)")
 _INDENTING_TAB: Final = "Tabs disallowed within this context (block indentation)"
 # A type of YAML 1.1 that yaml-rs does not have; its values are texts to a schema anyway.
 _TIMESTAMP: Final = re.compile(r"(?<![^\s\[{,])!!timestamp(?=\s)")
@@ -77,7 +78,10 @@ def check(content: str, _language: str) -> SyntaxResult:
     except yaml_rs.YAMLDecodeError as error:
         return SyntaxResult(errors=[_diagnostic(error, content)])
     refused = _find_indenting_tab(text)
-    return SyntaxResult(errors=[refused]) if refused else syntax
+    if refused:
+        return SyntaxResult(errors=[refused])
+    syntax.warnings += _find_missing_key(text)
+    return syntax
 
 
 def _read_leniently(text: str) -> SyntaxResult:
@@ -237,6 +241,21 @@ def _find_indenting_tab(text: str) -> Diagnostic | None:
             if tab >= 0:
                 return Diagnostic(_INDENTING_TAB, "YAML_SYNTAX", *position_at(text, tab))
     return None
+
+
+def _find_missing_key(text: str) -> list[Diagnostic]:
+    """Find a `:` with no key before it, which YAML 1.2 takes for null and libyaml refuses."""
+    if not _NO_KEY.search(text):
+        return []
+    try:
+        for _ in yaml.parse(text, Loader=yaml.CSafeLoader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        at = error.problem_mark.index if error.problem_mark else len(text)
+        if _NO_KEY.match(text, at):
+            message = "No key is before this ':', which stands for null; most readers refuse that"
+            return [Diagnostic(message, "YAML_NO_KEY", *position_at(text, at))]
+    return []
 
 
 def _diagnostic(error: Exception, content: str) -> Diagnostic:
