@@ -48,6 +48,7 @@ def test_errors_have_places(text: str, expected: tuple[str, int, int]) -> None:
         ("-\ta: 1", (1, 2)),
         ("- a\n- \tb: 1\n", (2, 3)),
         ("a:\n\tb: 1\n", (2, 2)),
+        ("\tname: a\n\non: b\n", (1, 1)),
     ],
 )
 def test_a_tab_is_no_indentation(text: str, place: tuple[int, int]) -> None:

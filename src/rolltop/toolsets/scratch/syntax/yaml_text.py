@@ -76,7 +76,8 @@ def check(content: str, _language: str) -> SyntaxResult:
     try:
         syntax = _read_leniently(text)
     except yaml_rs.YAMLDecodeError as error:
-        return SyntaxResult(errors=[_diagnostic(error, content)])
+        said, tab = _diagnostic(error, content), _find_indenting_tab(text)
+        return SyntaxResult(errors=[tab if tab and tab.line < said.line else said])
     refused = _find_indenting_tab(text)
     if refused:
         return SyntaxResult(errors=[refused])
