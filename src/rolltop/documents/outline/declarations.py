@@ -209,8 +209,9 @@ PHP: Final = DeclarationPatterns(
         r"function[ \t]*+&?[ \t]*+(?P<name>\w++)"
     ),
     # Comments, what is not within tags, strings of several lines, here-documents.
-    hidden=r"(?://|\#(?!\[))(?:[^\n?]++|\?(?!>))*+"
-    rf"|\?>{_OUTSIDE_TAGS}|\A(?!<\?){_OUTSIDE_TAGS}(?=<\?(?:php|=))"
+    hidden=r"(?://|\#(?!\[))"
+    + repetition(r"[^\n?]++", r"\?(?!>)")
+    + rf"|\?>{_OUTSIDE_TAGS}|\A(?!<\?){_OUTSIDE_TAGS}(?=<\?(?:php|=))"
     r"|\"(?:[^\"\\]++|\\.)*\"?|'(?:[^'\\]++|\\.)*'?"
     r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
     # What is declared unless it is there already.
