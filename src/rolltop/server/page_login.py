@@ -52,7 +52,8 @@ class PageLogin:
 
     async def takes_links(self) -> bool:
         """Whether a link is the login here, and not a token."""
-        return self._trusts_links or not await self._authentication.is_token_needed()
+        async with self._app.deadline("Finding out how to log in", "Try again."):
+            return self._trusts_links or not await self._authentication.is_token_needed()
 
     async def create_link(self) -> str:
         """Return the secret of a link that lets the local user in, once."""
