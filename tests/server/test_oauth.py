@@ -368,6 +368,22 @@ def test_a_silent_issuer_keeps_nobody_waiting_whose_key_is_known(
     assert asyncio.run(verify_all()) == issuer.subject
 
 
+def test_who_gives_up_waiting_for_the_issuer_ends_no_fetch_of_keys(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    known = make_issuer(tmp_path, issuer, Clock())
+    issuer.is_answering.clear()
+
+    async def verify_both() -> str:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await known.verify(issuer.token())
+        issuer.is_answering.set()
+        return (await known.verify(issuer.token())).subject
+
+    assert asyncio.run(verify_both()) == issuer.subject
+
+
 def test_a_new_key_in_the_only_one_s_place_is_found_where_tokens_name_none(
     tmp_path: Path, issuer: Issuer
 ) -> None:

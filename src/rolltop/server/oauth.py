@@ -182,11 +182,10 @@ class TokenIssuer:
     async def _find_key(self, key_id: str) -> _Key:
         known = self._known_key(key_id)
         is_old = self._clock() - self._fetched_at > _KEY_LIFETIME
-        if known is None:
-            await self._refresh()
-        elif (is_old or not key_id) and not self._fetching.locked():
+        if known is None or ((is_old or not key_id) and not self._fetching.locked()):
             # Once the issuer did not answer, nobody with a known key waits for it again.
-            is_awaited = is_old and self._fetched_at == self._tried_at
+            is_awaited = known is None or (is_old and self._fetched_at == self._tried_at)
+            # Who gives up waiting does not end the fetch: others wait for it, too.
             self._refreshing = asyncio.create_task(self._refresh())
             if is_awaited:
                 await asyncio.shield(self._refreshing)
