@@ -212,8 +212,12 @@ def test_the_length_of_an_array_ends_no_declaration(array: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "hidden", ['$a = "/\n[^}]+\n/";', "$a = '\n}\n}';", "?>\n<p>}</p>\n<?php", "// a ?> }\n} <?="]
-)
+    "hidden",
+    [
+        '$a = "/\n[^}]+\n/";', "$a = '\n}\n}';", "?>\n<p>}</p>\n<?php", "// a ?> }\n} <?=",
+        "$a = `git log --format='%H`;", "$a = <<<B\r\nit's {\r\nB;",
+    ],
+)  # fmt: skip
 def test_braces_in_what_php_writes_end_no_class(hidden: str) -> None:
     text = (
         "<p>It's {</p>\n<?php\n"
@@ -244,6 +248,16 @@ def test_the_braces_of_a_type_are_all_of_a_declaration_without_a_body() -> None:
     assert drawn(text, "javascript") == "a 1-3\na 4-5\n"
 
 
+def test_a_declaration_whose_type_ends_its_line_needs_no_semicolon_and_no_body() -> None:
+    text = "function a(b): {\n  c: d\n}\n\nconst e = 1\n\nfunction f() {\n}\n"
+    assert drawn(text, "javascript") == "a 1-3\nf 7-8\n"
+
+
+def test_a_name_that_is_a_word_of_types_has_a_body() -> None:
+    text = "class is {\n  a() {\n    b\n  }\n}\n"
+    assert drawn(text, "javascript") == "is 1-5\n  a 2-4\n"
+
+
 @pytest.mark.parametrize(
     "head",
     [
@@ -262,6 +276,8 @@ def test_a_body_in_go_is_behind_the_types_that_a_function_has(head: str) -> None
     ("kind", "value", "word"),
     [
         ("swift", 'let a = #"b " { c"#', "func"),
+        ("swift", 'let a = #"""\n<a href="#b">{</a>\n"""#', "func"),
+        ("swift", 'let a = /#"/', "func"),
         ("csharp", 'var a = @$"\n{{ ""{b} { ""\n";', "void"),
     ],
 )
@@ -276,6 +292,15 @@ def test_a_method_of_ruby_may_stand_behind_a_word_or_before_its_value() -> None:
         "  def f = g\n\n  h\nend\n"
     )
     assert drawn(text, "ruby") == "A 1-9\n  b 2-4\n  d 5-5\n  f 6-6\n"
+
+
+@pytest.mark.parametrize("head", ["a = b.map do |c|", "a = begin", "a(b) = if b", "a = case b"])
+def test_the_value_of_a_method_of_ruby_may_go_on(head: str) -> None:
+    assert drawn(f"def {head}\n  c\nend\ndef d\nend\n", "ruby") == "a 1-3\nd 4-5\n"
+
+
+def test_a_here_document_of_ruby_declares_nothing_by_another_name() -> None:
+    assert drawn("a = <<~B\n  def #{c}\n  end\nB\ndef d\nend\n", "ruby") == "d 5-6\n"
 
 
 def test_words_that_a_macro_lists_are_no_names() -> None:

@@ -107,7 +107,9 @@ JAVASCRIPT: Final = DeclarationPatterns(
         r"(?:[ \t]*+:[^(){};=]{1,60})?|=>)[ \t]*+$"
     ),
     function_values=True,
-    types=re.compile(r"(?:[<,]|\}[ \t]*=|\):|(?<![|&])[|&]|\b(?:extends|is))\s*+$"),
+    types=re.compile(
+        r"(?:[<,]|\}[ \t]*=|\):|(?<![|&])[|&]|\bextends|:\s*(?:asserts\s+)?\w+\s+is)\s*+$"
+    ),
 )
 
 JAVA: Final = DeclarationPatterns(
@@ -142,7 +144,8 @@ SWIFT: Final = DeclarationPatterns(
     function=re.compile(
         rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
     ),
-    hidden=rf"//[^\n]*+|(?P<d>\#{{1,8}})\"(?>.*?\"(?P=d)|.*)|{_TEXT_BLOCK}",
+    hidden=r"//[^\n]*+|(?P<d>\#{1,8})(?:\"\"\"(?>.*?\"\"\"(?P=d)|.*)|\"(?>[^\n]*?\"(?P=d)|[^\n]*))"
+    rf"|{_TEXT_BLOCK}",
 )
 
 _TEMPLATE_PARAMETERS: Final = angle_brackets(r"[^<>\n{};]")
@@ -208,12 +211,12 @@ PHP: Final = DeclarationPatterns(
         rf"{_words('abstract', 'final', 'public', 'private', 'protected', 'static')}"
         r"function[ \t]*+&?[ \t]*+(?P<name>\w++)"
     ),
-    # Comments, what is not within tags, strings of several lines, here-documents.
+    # Comments, what is not within tags, strings of several lines, here-documents, data at the end.
     hidden=r"(?://|\#(?!\[))"
     + repetition(r"[^\n?]++", r"\?(?!>)")
-    + rf"|\?>{_OUTSIDE_TAGS}|\A(?!<\?){_OUTSIDE_TAGS}(?=<\?(?:php|=))"
-    r"|\"(?:[^\"\\]++|\\.)*\"?|'(?:[^'\\]++|\\.)*'?"
-    r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
+    + rf"|\?>{_OUTSIDE_TAGS}|\A(?!<\?){_OUTSIDE_TAGS}(?=<\?(?i:php|=))"
+    r"|\"(?:[^\"\\]++|\\.)*\"?|'(?:[^'\\]++|\\.)*'?|`(?:[^`\\]++|\\.)*`?|\b__halt_compiler\b.*"
+    r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\r?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
     # What is declared unless it is there already.
     nameless=re.compile(r"\bif[ \t]*+\([^{}\n]*_exists[ \t]*+\([^{}\n]*\)[ \t\r\n]*+$"),
 )

@@ -19,7 +19,11 @@ _RUBY: Final = re.compile(
 MAX_LINE_END: Final = 200
 """Code points at the end of a line that tell whether a declaration ends on it."""
 
-_RUBY_ENDED: Final = re.compile(r"[;\s]end\s*$|\)\s*=\s|\bdef[ \t]+[^\s(]+[ \t]+=\s")
+_RUBY_ENDED: Final = re.compile(
+    r"[;\s]end\s*$|(?:\)\s*|\bdef[ \t]+[^\s(]+[ \t]+)=\s"
+    # `def a = b` is whole but for what goes on with the next line.
+    r"(?!\s*(?:begin|case|if|unless|while)\b|[^\n]*(?:\bdo(?:[ \t]*\|[^|\n]*\|)?|[\[({,])\s*$)"
+)
 _SHELL: Final = re.compile(
     r"""^(?P<indent>[ \t]*+)(?:
           (?P<word>function[ \t]++)?(?P<name>[\w:.-]++)(?(word)|[ \t]*+\([ \t]*+\))[^\n]*+
@@ -59,7 +63,7 @@ def _declarations(text: str, tokens: re.Pattern[str], ended: re.Pattern[str]) ->
             continue
         while opened and opened[-1][0] >= indent:
             opened.pop()
-        if token["name"] == "<<":
+        if token["name"].startswith(("<<", "#{")):  # a singleton class, a here-document
             continue
         found.append((token["name"].removeprefix("self."), len(opened) + 1, line))
         if ended.search(token.group()[-MAX_LINE_END:]):

@@ -168,7 +168,9 @@ class _BraceScanner:
     def _ends_pending(self, at: int) -> bool:
         """Whether a line follows a declaration that ended with its own line."""
         pending = self._pending
-        if pending is None or self._is_in_parentheses() or not self._language.bodiless:
+        if pending is None or self._is_in_parentheses():
+            return False
+        if not (self._language.bodiless or (self._language.types and pending.is_whole)):
             return False
         if self._text[at] == ")" and self._is_in_group():
             return True
