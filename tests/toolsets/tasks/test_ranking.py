@@ -123,3 +123,13 @@ def test_operators_hold(database: Database, question: str, titles: list[str]) ->
         found, *_ = database.read_sync(me, TaskService().search_tasks, filters, limit=99)
         shown = sorted(task.title if task.title != "?" else str(task.description) for task in found)
         assert shown == sorted(titles)
+
+
+@pytest.mark.parametrize(
+    "title", ["mvn -DskipTests on CI", "Do NOT deploy on Friday", "parse -all"]
+)
+def test_a_task_is_found_by_its_title_whatever_that_says(database: Database, title: str) -> None:
+    me = owner_of(database, [(title, None), ("mvn deploy, parse on CI", None)])
+    filters = FilterInput(q=f" {title.swapcase()}".replace("nOT", "NOT"))
+    found, *_ = database.read_sync(me, TaskService().search_tasks, filters, limit=99)
+    assert title in [task.title for task in found]

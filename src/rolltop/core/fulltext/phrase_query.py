@@ -47,13 +47,21 @@ class PhraseQuery:
     all_of: tuple[Phrase, ...] = ()
 
     def admits(self, text: str) -> bool:
-        """Whether a text has every required phrase and none that is excluded."""
-        if not (self.required or self.excluded):
+        """Whether a text has every required phrase, one of `any_of` and none that is excluded."""
+        if not self.filters:
             return True
         words = f" {tokenize_joined(text)} "
-        return all(_has_phrase(words, phrase) for phrase in self.required) and not any(
-            _has_phrase(words, phrase) for phrase in self.excluded
-        )
+
+        def has(phrase: Phrase) -> bool:
+            return _has_phrase(words, phrase)
+
+        is_one = not self.any_of or any(map(has, self.any_of))
+        return is_one and all(map(has, self.required)) and not any(map(has, self.excluded))
+
+    @property
+    def filters(self) -> bool:
+        """Whether there may be a text that it does not admit."""
+        return bool(self.required or self.excluded or self.any_of)
 
 
 def split_phrase(text: str) -> Phrase:

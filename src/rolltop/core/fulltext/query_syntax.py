@@ -44,6 +44,8 @@ class QueryPart(NamedTuple):
     key: str = ""
     is_quoted: bool = False
     is_excluded: bool = False
+    is_alternative: bool = False
+    """Whether it stands beside an OR; what is quoted is then not asked of every text."""
 
     @property
     def as_word(self) -> QueryPart:
@@ -72,8 +74,8 @@ def split_query(query: str) -> list[QueryPart]:
             negates = False
     for at, part in enumerate(parts):
         beside = {one.typed for one in parts[max(0, at - 1) : at + 2]}
-        if _OR in beside and part.is_quoted and not (part.key or part.is_excluded):
-            parts[at] = part._replace(is_quoted=False)  # one of several that will do
+        if _OR in beside and part.typed != _OR and not (part.key or part.is_excluded):
+            parts[at] = part._replace(is_quoted=False, is_alternative=True)
     return parts
 
 
@@ -101,11 +103,22 @@ def _part_of(found: re.Match[str], *, is_excluded: bool) -> QueryPart:
 
 
 def find_phrases(parts: Iterable[QueryPart]) -> PhraseQuery:
-    """Collect what is quoted, which any text must have, and what is excluded."""
+    """Collect what is quoted, which any text must have, and what is excluded.
+
+    Of what is quoted beside OR, and the words beside the same OR, a text must have one.
+    """
     found = [part for part in parts if not part.key]
     required = (part.phrase for part in found if part.is_quoted and not part.is_excluded)
     excluded = (part.phrase for part in found if part.is_excluded)
-    return PhraseQuery(_first(required, MAX_PHRASES), _first(excluded, _MAX_EXCLUDED))
+    either = [part for part in found if part.is_alternative]
+    any_of = [
+        split_phrase(part.text) if part.text != part.typed else part.phrase for part in either
+    ]
+    if all(part.text == part.typed for part in either):
+        any_of = []  # nothing is quoted: words only rank
+    return PhraseQuery(
+        _first(required, MAX_PHRASES), _first(excluded, _MAX_EXCLUDED), _first(any_of, MAX_PHRASES)
+    )
 
 
 def _first(phrases: Iterable[Phrase], most: int) -> tuple[Phrase, ...]:

@@ -321,7 +321,7 @@ async def _find_admitted(
     """
     limit, enough = query.limit, _ENOUGH_CHANGED if changed else _ENOUGH
     phrases = PhraseQuery() if heeds_phrases else query.phrases
-    leaves_out = bool(changed or phrases.required or phrases.excluded)
+    leaves_out = bool(changed or phrases.filters)
     while True:
         found = await search(replace(query, limit=limit))
         kept = await call.run_in_thread(_admit, phrases, changed, found) if leaves_out else found

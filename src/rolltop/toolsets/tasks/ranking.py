@@ -16,7 +16,6 @@ from rolltop.core.fulltext.bm25 import (
     term_weights,
 )
 from rolltop.core.fulltext.inflections import inflections
-from rolltop.core.fulltext.phrase_query import PhraseQuery
 from rolltop.core.fulltext.query_syntax import find_phrases, split_prose
 
 _TITLE_WEIGHT: Final = 2
@@ -55,12 +54,18 @@ def rank_tasks(
     if phrases.excluded and not plain:
         texts = ((task_id, f"{title}\n{text or ''}") for task_id, title, text in read_texts(None))
         return [task_id for task_id, text in texts if phrases.admits(text)], count
+    asked = question.strip().casefold()
+
+    def admits(title: str, description: str) -> bool:
+        # A title that is asked for as a whole may have a NOT or an option of its own.
+        return asked in title.casefold() or phrases.admits(f"{title}\n{description}")
+
     # To count words, all texts would have to be split into them.
     mean_length = (titles * _TITLE_WEIGHT + descriptions) / max(count, 1)
     # Function words are looked for only where nothing has another word.
     for words in term_lists(" ".join(plain)):
         terms = list(dict.fromkeys(form for word in words for form in inflections(word)))
-        matches = _find_matches(read_texts, terms, phrases)
+        matches = _find_matches(read_texts, terms, admits)
         if found := _score(matches, terms, count, mean_length):
             return found, count
     return [], count
@@ -100,13 +105,13 @@ class _AskedWords(dict[str, list[str]]):
 def _find_matches(
     read_texts: Callable[[Sequence[str]], Iterable[TaskText]],
     terms: list[str],
-    phrases: PhraseQuery,
+    admits: Callable[[str, str], bool],
 ) -> list[_TaskMatch]:
     asked = _AskedWords(terms)
     matches: list[_TaskMatch] = []
     for task_id, title, description in read_texts(asked.parts):
         words = (asked.find(title) + asked.others) * _TITLE_WEIGHT + asked.find(description or "")
-        if {*words} - {_OTHER} and phrases.admits(f"{title}\n{description or ''}"):
+        if {*words} - {_OTHER} and admits(title, description or ""):
             length = len(title) * _TITLE_WEIGHT + len(description or "")
             matches.append(_TaskMatch(task_id, " ".join(words), length))
     return matches
