@@ -73,7 +73,16 @@ def test_a_value_whose_key_is_gone_is_warned_of(text: str, place: tuple[int, int
 
 
 @pytest.mark.parametrize(
-    "text", ["? a\n: b\n", "a: |\n  : b\n", "~: b\n", "a:: b # : c\n", "a: 'b\n  : c'\n"]
+    "text",
+    [
+        "? a\n: b\n",
+        "a: |\n  : b\n",
+        "~: b\n",
+        "a:: b # : c\n",
+        "a: 'b\n  : c'\n",
+        '{\n"a"\n: 1}',
+        "|\n: a",
+    ],
 )
 def test_no_key_is_missed_where_there_is_one(text: str) -> None:
     assert codes(text) == []

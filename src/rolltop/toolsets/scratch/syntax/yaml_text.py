@@ -38,6 +38,8 @@ _BLOCK_NESTING: Final = re.compile(r"(?:[-?:][ \t]+){256}")
 _NAMED_TAG: Final = re.compile(r"!![\w:/.-]+")
 _TAB_AFTER_KEY: Final = re.compile(r"^([ -]*+[\w.][\w.-]*+:)\t", re.MULTILINE)
 _LEADING_TAB: Final = re.compile(r"^[ ?:-]*+\t", re.MULTILINE)
+_NO_KEY_PROBLEMS: Final = ("did not find expected key", "did not find expected node content")
+"""What libyaml says where it wants a key; a key on a line of its own has another."""
 _NO_KEY: Final = re.compile(r"(?<![^\s\[{,]):(?=[\s\]},]|\Z)")
 _INDENTING_TAB: Final = "Tabs disallowed within this context (block indentation)"
 # A type of YAML 1.1 that yaml-rs does not have; its values are texts to a schema anyway.
@@ -253,7 +255,7 @@ def _find_missing_key(text: str) -> list[Diagnostic]:
             pass
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark.index if error.problem_mark else len(text)
-        if _NO_KEY.match(text, at):
+        if error.problem in _NO_KEY_PROBLEMS and _NO_KEY.match(text, at):
             message = "No key is before this ':', which stands for null; most readers refuse that"
             return [Diagnostic(message, "YAML_NO_KEY", *position_at(text, at))]
     return []
