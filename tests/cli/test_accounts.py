@@ -52,6 +52,9 @@ def test_nothing_is_deleted_unless_it_is_confirmed(
     unasked = shell("user", "delete", ADA)
     assert unasked.code == 1
     assert "--yes" in unasked.err
+    for given in (["--", ADA, "--yes"], [ADA, "--", "--yes"]):
+        literal = shell("user", "delete", *given)
+        assert (literal.code, "unrecognized arguments: --yes" in literal.err) == (2, True)
     monkeypatch.setattr(options, "is_terminal", lambda: True)
     assert shell("user", "delete", ADA, stdin="n\n").code == 1
     assert ADA in shell("user", "list").out

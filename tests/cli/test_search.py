@@ -179,5 +179,7 @@ def test_words_behind_a_double_dash_may_begin_with_one(filled: Shell, options: l
     assert "Start it with --turn-wheel" in outcome.out
     outcome = filled("search", "--all", "Start", *options, "--", "--turn-wheel")
     assert (outcome.code, outcome.err, "mill.md" in outcome.out) == (0, "", True)
+    outcome = filled("search", *options, "--", "--turn-wheel", "--limit", "0")
+    assert (outcome.code, outcome.err, "mill.md" in outcome.out) == (0, "", True)
     outcome = filled("search", *options, "--", "wheel", "-turn")
     assert (outcome.code, "mill.md" in outcome.out, "Grease" in outcome.out) == (0, False, True)

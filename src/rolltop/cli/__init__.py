@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
 
 from rolltop import __version__
 from rolltop.core.errors import InvalidArgument, InvalidConfig, RolltopError, Unavailable
 
+_WORD: Final = "\0"
+"""Marks a word that is no option, since it stands behind `--`."""
 COMMANDS: Final = {
     "serve": ("rolltop.cli.serve", "Serve MCP over stdio, or over HTTP with --http."),
     "open": ("rolltop.cli.open", "Open the page for people in a browser."),
@@ -111,21 +112,31 @@ def _parse(name: str, given: Sequence[str]) -> tuple[Any, argparse.Namespace]:
     """Load a command's module; return it and what its arguments say."""
     module_name, summary = COMMANDS[name]
     command = import_module(module_name)
-    parser = argparse.ArgumentParser(
-        prog=f"rolltop {name}", description=summary, allow_abbrev=False
-    )
+    parser = _Parser(prog=f"rolltop {name}", description=summary, allow_abbrev=False)
     parser.set_defaults(command=name)
     command.configure(parser)
-    if "--" in given and given[0].startswith("-"):
-        # Intermixed parsing loses a "--" that no word comes before; the other wants no option
-        # between words.
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):
-                return command, parser.parse_args(given)
-        except SystemExit as refused:
-            if not refused.code:
-                raise
-    return command, parser.parse_intermixed_args(given)
+    end = given.index("--") if "--" in given else len(given)
+    behind = [_WORD * word.startswith("-") + word for word in given[end + 1 :]]
+    arguments = parser.parse_intermixed_args([*given[:end], *behind])
+    for key, value in vars(arguments).items():
+        setattr(arguments, key, _as_typed(value))
+    return command, arguments
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that takes a marked word for no option, whatever it begins with.
+
+    Python's own parsing of options between words loses a `--` that no word comes before.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        super().error(message.replace(_WORD, ""))
+
+
+def _as_typed(value: Any) -> Any:  # noqa: ANN401  # of any argument
+    if isinstance(value, list):
+        return [_as_typed(one) for one in cast("list[Any]", value)]
+    return type(value)(str(value).removeprefix(_WORD)) if isinstance(value, str | Path) else value
 
 
 def _prepare_output() -> None:
