@@ -116,6 +116,12 @@ def test_a_proxy_may_add_the_port_of_its_scheme_to_the_host(
     assert (status, "set-cookie" in dict(answered)) == ((303, True) if is_own else (403, False))
 
 
+def test_a_host_may_be_allowed_with_its_port(make_site: Callable[..., Site]) -> None:
+    site = make_site(**{"http.allowed_hosts": ["desk.example.org:443"]})
+    sent = {"Host": "desk.example.org:443", "Origin": "https://desk.example.org"}
+    assert site.ask("POST", "/notes/new", sent, b"text=x")[0] == 401
+
+
 def test_a_token_is_exchanged_for_a_session_that_ends_with_it(site: Site) -> None:
     plain, token_id = new_token(site)
     ann = Visitor(site)

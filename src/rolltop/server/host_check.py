@@ -104,12 +104,12 @@ class HostCheck:
         return is_loopback(name) or name in self._hosts or f"{name}:{port}" in self._hosts
 
     def _is_allowed_origin(self, hosts: list[str], origin: str) -> bool:
-        scheme, _, authority = origin.lower().partition("://")
+        scheme = origin.lower().partition("://")[0]
         if origin.lower() in self._origins:
             return True
         # Our own page, whose forms say where they are from; a proxy knows whether by https.
         if scheme in _WEB_SCHEMES and len(hosts) == 1 and is_origin_of(hosts[0], origin):
-            return self._is_own(authority)
+            return self._is_own(hosts[0])
         try:
             parts = urlsplit(origin)
             host = parts.hostname or ""
