@@ -337,8 +337,11 @@ def test_no_store_is_begun_behind_a_link_to_a_folder_that_is_not_there(tmp_path:
     (tmp_path / "mnt").mkdir()
     (tmp_path / "data").symlink_to(tmp_path / "mnt" / "desk")
     database = Database(f"sqlite:///{tmp_path / 'data' / 'desk.db'}")
-    with pytest.raises(Unavailable, match="a folder that is not there"):
+    with pytest.raises(Unavailable, match="is a link into"):
         database.open()
+    (tmp_path / "desk.db").symlink_to(tmp_path / "mnt" / "desk" / "desk.db")
+    with pytest.raises(Unavailable, match="is a link into"):
+        Database(f"sqlite:///{tmp_path / 'desk.db'}").open()
     assert list((tmp_path / "mnt").iterdir()) == []
     (tmp_path / "mnt" / "desk").mkdir()
     database.open()

@@ -231,10 +231,16 @@ class OpenStore:
 
 def _require_folder_of_links(path: Path) -> None:
     """Make sure that no new store is begun where an unmounted disk has one. Raises Unavailable."""
-    for folder in path.parents:
-        if folder.is_symlink() and not folder.exists():
+    for link in (path, *path.parents):
+        target = real_path(link)
+        folder = target.parent if link == path else target
+        try:
+            is_lost = link.is_symlink() and not folder.exists()
+        except OSError:  # opening it says what is wrong
+            return
+        if is_lost:
             raise Unavailable(
-                f"{folder}, where the store {path} lies, is a link to a folder that is not there.",
+                f"{link}, where the store lies, is a link into {folder}, which is not there.",
                 hint="Mount its disk. If a new store shall begin there, make the folder.",
             )
 
