@@ -145,6 +145,8 @@ def test_either_of_two_phrases_around_or_will_do(mine: Searcher) -> None:
             found = mine.search(either, kinds=[kind])["hits"]
             assert len(found) == 2, (kind, either)
             assert "masts and" not in str(found), (kind, either)
+    for lone in ('"three masts" OR', 'OR "three masts"', '"three masts" -home OR "two anchors"'):
+        assert len(mine.kinds(lone, kinds=["cell"])) == (2 if "anchors" in lone else 1), lone
     assert mine.kinds('"three masts" "two anchors"') == []
 
 

@@ -72,10 +72,11 @@ def split_query(query: str) -> list[QueryPart]:
         else:
             parts.append(_part_of(found, is_excluded=negates or bool(found["minus"])))
             negates = False
-    for at, part in enumerate(parts):
-        beside = {one.typed for one in parts[max(0, at - 1) : at + 2]}
-        if _OR in beside and part.typed != _OR and not (part.key or part.is_excluded):
-            parts[at] = part._replace(is_quoted=False, is_alternative=True)
+    plain = [at for at, part in enumerate(parts) if not (part.key or part.is_excluded)]
+    for before, at, behind in zip(plain, plain[1:], plain[2:], strict=False):
+        if parts[at].typed == _OR:
+            for one in (before, behind):
+                parts[one] = parts[one]._replace(is_quoted=False, is_alternative=True)
     return parts
 
 
