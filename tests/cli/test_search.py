@@ -181,5 +181,9 @@ def test_words_behind_a_double_dash_may_begin_with_one(filled: Shell, options: l
     assert (outcome.code, outcome.err, "mill.md" in outcome.out) == (0, "", True)
     outcome = filled("search", *options, "--", "--turn-wheel", "--limit", "0")
     assert (outcome.code, outcome.err, "mill.md" in outcome.out) == (0, "", True)
+    outcome = filled("search", *options, "--limit", "--", "-5")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--limit: expected one argument" in outcome.err
+    assert "invalid choice: '-x'" in filled("completion", "--", "-x").err
     outcome = filled("search", *options, "--", "wheel", "-turn")
     assert (outcome.code, "mill.md" in outcome.out, "Grease" in outcome.out) == (0, False, True)

@@ -115,9 +115,15 @@ def _parse(name: str, given: Sequence[str]) -> tuple[Any, argparse.Namespace]:
     parser = _Parser(prog=f"rolltop {name}", description=summary, allow_abbrev=False)
     parser.set_defaults(command=name)
     command.configure(parser)
-    end = given.index("--") if "--" in given else len(given)
-    behind = [_WORD * word.startswith("-") + word for word in given[end + 1 :]]
-    arguments = parser.parse_intermixed_args([*given[:end], *behind])
+    if "--" in given:
+        # An option of no meaning stands in its place: one before it gets no value from behind.
+        parser.add_argument(
+            f"--{_WORD}", dest="command", action="store_const", const=name, help=argparse.SUPPRESS
+        )
+        end = given.index("--")
+        behind = [_WORD * word.startswith("-") + word for word in given[end + 1 :]]
+        given = [*given[:end], f"--{_WORD}", *behind]
+    arguments = parser.parse_intermixed_args(given)
     for key, value in vars(arguments).items():
         setattr(arguments, key, _as_typed(value))
     return command, arguments
@@ -130,7 +136,7 @@ class _Parser(argparse.ArgumentParser):
     """
 
     def error(self, message: str) -> NoReturn:
-        super().error(message.replace(_WORD, ""))
+        super().error(message.replace(_WORD, "").replace(repr(_WORD)[1:-1], ""))
 
 
 def _as_typed(value: Any) -> Any:  # noqa: ANN401  # of any argument
