@@ -16,6 +16,7 @@ from sqlcipher3 import dbapi2 as sqlite3
 
 from rolltop.core.accounts import add_user, list_users
 from rolltop.core.db import SYSTEM, Database, file_lock
+from rolltop.core.db.restore import restore_backup
 from rolltop.core.errors import IncompatibleStore, Unavailable
 from tests.forks import PATIENCE, Forked
 from tests.postgresql import SUPERUSER
@@ -342,6 +343,10 @@ def test_no_store_is_begun_behind_a_link_to_a_folder_that_is_not_there(tmp_path:
     (tmp_path / "desk.db").symlink_to(tmp_path / "mnt" / "desk" / "desk.db")
     with pytest.raises(Unavailable, match="is a link into"):
         Database(f"sqlite:///{tmp_path / 'desk.db'}").open()
+    with pytest.raises(Unavailable, match="is a link into"):
+        database.exists()
+    with pytest.raises(Unavailable, match="is a link into"):
+        restore_backup(f"sqlite:///{tmp_path / 'desk.db'}", tmp_path / "backup.db", None)
     assert list((tmp_path / "mnt").iterdir()) == []
     (tmp_path / "mnt" / "desk").mkdir()
     database.open()

@@ -76,6 +76,7 @@ def prepare_store(address: DatabaseUrl, limits: EngineLimits, driver: Driver) ->
 
 def store_exists(path: Path) -> bool:
     """Return whether anything of a SQLite store is there. Raises Unavailable."""
+    require_folder_of_links(path)
     with _map_os_errors():
         path = real_path(path)
         return path.exists() or _nonempty_log(path) is not None
@@ -368,6 +369,22 @@ def _upgrade(
             made = schema_script.create_branch(connection, branch, revision) if is_new else None
             if made != revision:
                 migrator.upgrade(connection, known, branch, revision)
+
+
+def require_folder_of_links(path: Path) -> None:
+    """Make sure that no new store is begun where an unmounted disk has one. Raises Unavailable."""
+    for link in (path, *path.parents):
+        target = real_path(link)
+        folder = target.parent if link == path else target
+        try:
+            is_lost = target != link and link.is_symlink() and not folder.exists()
+        except OSError:  # opening it says what is wrong
+            return
+        if is_lost:
+            raise Unavailable(
+                f"{link}, where the store lies, is a link into {folder}, which is not there.",
+                hint="Mount its disk. If a new store shall begin there, make the folder.",
+            )
 
 
 def make_directory(folder: Path) -> None:

@@ -22,6 +22,7 @@ from rolltop.core.db.bootstrap import (
     beside,
     inspect_sqlite,
     make_directory,
+    require_folder_of_links,
     require_known,
 )
 from rolltop.core.db.driver import Driver
@@ -65,6 +66,7 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
     if address.path is None:
         postgres_dump.load_dump(address, backup)
         return None
+    require_folder_of_links(address.path)
     path, given = real_path(address.path), real_path(backup)
     try:
         if not backup.is_file():

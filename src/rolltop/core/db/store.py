@@ -13,7 +13,13 @@ from sqlalchemy import Connection, exc, select
 
 from rolltop.core.db import revisions
 from rolltop.core.db.backup import backup_store, fsync_directory
-from rolltop.core.db.bootstrap import OWN_SUFFIXES, SQLITE_SUFFIXES, log_in_use_error, prepare_store
+from rolltop.core.db.bootstrap import (
+    OWN_SUFFIXES,
+    SQLITE_SUFFIXES,
+    log_in_use_error,
+    prepare_store,
+    require_folder_of_links,
+)
 from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import (
@@ -62,7 +68,7 @@ class OpenStore:
     ) -> None:
         """Open the store at `address`; blocks. Raises IncompatibleStore and Unavailable."""
         if address.path is not None:
-            _require_folder_of_links(address.path)
+            require_folder_of_links(address.path)
             address = replace(address, path=real_path(address.path))
         self._address: Final = address
         self._limits: Final = limits
@@ -226,22 +232,6 @@ class OpenStore:
                 f"The store's file {lost} was removed or replaced while it was open.",
                 hint=f"{kept} Restart every Rolltop server, to open what lies at the store's "
                 "place now, if anything.",
-            )
-
-
-def _require_folder_of_links(path: Path) -> None:
-    """Make sure that no new store is begun where an unmounted disk has one. Raises Unavailable."""
-    for link in (path, *path.parents):
-        target = real_path(link)
-        folder = target.parent if link == path else target
-        try:
-            is_lost = link.is_symlink() and not folder.exists()
-        except OSError:  # opening it says what is wrong
-            return
-        if is_lost:
-            raise Unavailable(
-                f"{link}, where the store lies, is a link into {folder}, which is not there.",
-                hint="Mount its disk. If a new store shall begin there, make the folder.",
             )
 
 
