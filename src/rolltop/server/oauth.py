@@ -153,7 +153,8 @@ class TokenIssuer:
             except jwt.InvalidSignatureError:
                 if key_id:
                     raise
-                await self._refresh()  # it may be by the key that has come in the only one's place
+                # It may be by the key that has come in the only one's place.
+                await self._refresh_for_all()
                 claims = await self._decode(token, key_id, algorithm)
         except (jwt.PyJWTError, TypeError) as failure:  # TypeError: a key of another kind
             was_valid = isinstance(failure, jwt.ExpiredSignatureError)
@@ -185,10 +186,7 @@ class TokenIssuer:
         if known is None or ((is_old or not key_id) and not self._fetching.locked()):
             # Once the issuer did not answer, nobody with a known key waits for it again.
             is_awaited = known is None or (is_old and self._fetched_at == self._tried_at)
-            # Who gives up waiting does not end the fetch: others wait for it, too.
-            self._refreshing = asyncio.create_task(self._refresh())
-            if is_awaited:
-                await asyncio.shield(self._refreshing)
+            await self._refresh_for_all(is_awaited=is_awaited)
         if not self._keys:
             raise Unavailable(
                 "The issuer of tokens is out of reach", hint="Try again in half a minute."
@@ -203,6 +201,12 @@ class TokenIssuer:
         if not key_id and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         return self._keys.get(key_id)
+
+    async def _refresh_for_all(self, *, is_awaited: bool = True) -> None:
+        """Fetch the keys, also for those who still wait where this caller gives up."""
+        self._refreshing = asyncio.create_task(self._refresh())
+        if is_awaited:
+            await asyncio.shield(self._refreshing)
 
     async def _refresh(self) -> None:
         """Fetch the keys if they were not asked for just now."""
