@@ -147,6 +147,8 @@ def test_either_of_two_phrases_around_or_will_do(mine: Searcher) -> None:
             assert "masts and" not in str(found), (kind, either)
     for lone in ('"three masts" OR', 'OR "three masts"', '"three masts" -home OR "two anchors"'):
         assert len(mine.kinds(lone, kinds=["cell"])) == (2 if "anchors" in lone else 1), lone
+    assert mine.kinds('"masts three" OR "anchors two"') == []
+    assert mine.kinds('"three masts" OR NOT storm', kinds=["cell"]) == []
     assert mine.kinds('"three masts" "two anchors"') == []
 
 

@@ -30,7 +30,7 @@ _NOT, _OR = "NOT", "OR"
 # What is left out of no search of prose: `git commit -m`, `rm -rf`, `error -32601`.
 _OPTION_OR_NUMBER: Final = re.compile(r"-(?:[A-Za-z]{1,2}|[0-9].*)")
 # NOT that is a word: `IF NOT EXISTS`, `IS NOT NULL`, `MUST NOT`.
-_CAPITAL_NOT: Final = re.compile(r"\b(?!AND\b)[A-Z]{2,}\s+NOT\b|\bNOT(?=\s+[A-Z]{2,})")
+_CAPITAL_NOT: Final = re.compile(r"\b(?!(?:AND|OR)\b)[A-Z]{2,}\s+NOT\b|\bNOT(?=\s+[A-Z]{2,})")
 
 
 class QueryPart(NamedTuple):

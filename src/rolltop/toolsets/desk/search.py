@@ -320,7 +320,9 @@ async def _find_admitted(
     Answers with whether there may be others.
     """
     limit, enough = query.limit, _ENOUGH_CHANGED if changed else _ENOUGH
-    phrases = PhraseQuery() if heeds_phrases else query.phrases
+    phrases = query.phrases
+    if heeds_phrases:  # but of two around OR some have words alone
+        phrases = PhraseQuery(any_of=phrases.any_of)
     leaves_out = bool(changed or phrases.filters)
     while True:
         found = await search(replace(query, limit=limit))
