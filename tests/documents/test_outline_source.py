@@ -278,6 +278,10 @@ def test_a_body_in_go_is_behind_the_types_that_a_function_has(head: str) -> None
         ("swift", 'let a = #"b " { c"#', "func"),
         ("swift", 'let a = #"""\n<a href="#b">{</a>\n"""#', "func"),
         ("swift", 'let a = /#"/', "func"),
+        ("swift", 'let a = #"""#', "func"),
+        ("php", "  <p>Don't {</p>\n<?php", "function"),
+        ("php", "<h1>Don't</h1>\n<? ", "function"),
+        ("php", "<p>You don't</p>\n<script>", "function"),
         ("csharp", 'var a = @$"\n{{ ""{b} { ""\n";', "void"),
     ],
 )
@@ -294,7 +298,9 @@ def test_a_method_of_ruby_may_stand_behind_a_word_or_before_its_value() -> None:
     assert drawn(text, "ruby") == "A 1-9\n  b 2-4\n  d 5-5\n  f 6-6\n"
 
 
-@pytest.mark.parametrize("head", ["a = b.map do |c|", "a = begin", "a(b) = if b", "a = case b"])
+@pytest.mark.parametrize(
+    "head", ["a = b.map do |c|", "a = begin", "a(b) = if b", "a = b {", "a = begin # c"]
+)
 def test_the_value_of_a_method_of_ruby_may_go_on(head: str) -> None:
     assert drawn(f"def {head}\n  c\nend\ndef d\nend\n", "ruby") == "a 1-3\nd 4-5\n"
 

@@ -144,7 +144,8 @@ SWIFT: Final = DeclarationPatterns(
     function=re.compile(
         rf"{_JVM_WORDS}(?:func[ \t]++(?P<name>[^\s(<]++)|(?P<assigned>init|deinit)\b)"
     ),
-    hidden=r"//[^\n]*+|(?P<d>\#{1,8})(?:\"\"\"(?>.*?\"\"\"(?P=d)|.*)|\"(?>[^\n]*?\"(?P=d)|[^\n]*))"
+    hidden=r"//[^\n]*+"
+    r"|(?P<d>\#{1,8})(?:\"\"\"[ \t]*\r?\n(?>.*?\"\"\"(?P=d)|.*)|\"(?>[^\n]*?\"(?P=d)|[^\n]*))"
     rf"|{_TEXT_BLOCK}",
 )
 
@@ -215,7 +216,9 @@ PHP: Final = DeclarationPatterns(
     hidden=r"(?://|\#(?!\[))"
     + repetition(r"[^\n?]++", r"\?(?!>)")
     + rf"|\?>{_OUTSIDE_TAGS}|\A(?!<\?){_OUTSIDE_TAGS}(?=<\?(?i:php|=))"
-    r"|\"(?:[^\"\\]++|\\.)*\"?|'(?:[^'\\]++|\\.)*'?|`(?:[^`\\]++|\\.)*`?|\b__halt_compiler\b.*"
+    # In `don't`, outside of a tag that nothing tells of, an apostrophe begins no string.
+    r"|(?<!\w)(?:\"(?:[^\"\\]++|\\.)*\"?|'(?:[^'\\]++|\\.)*'?|`(?:[^`\\]++|\\.)*`?)"
+    r"|\b__halt_compiler\b.*"
     r"|(?<!<)<<<[ \t]*+[\"']?(?P<d>\w++)[\"']?\r?\n(?>.*?^[ \t]*+(?P=d)\b|.*)",
     # What is declared unless it is there already.
     nameless=re.compile(r"\bif[ \t]*+\([^{}\n]*_exists[ \t]*+\([^{}\n]*\)[ \t\r\n]*+$"),

@@ -22,7 +22,8 @@ MAX_LINE_END: Final = 200
 _RUBY_ENDED: Final = re.compile(
     r"[;\s]end\s*$|(?:\)\s*|\bdef[ \t]+[^\s(]+[ \t]+)=\s"
     # `def a = b` is whole but for what goes on with the next line.
-    r"(?!\s*(?:begin|case|if|unless|while)\b|[^\n]*(?:\bdo(?:[ \t]*\|[^|\n]*\|)?|[\[({,])\s*$)"
+    r"(?!\s*(?:begin|case|if|unless|while)\b|[^\n]*"
+    r"(?:(?:\bdo|\{)(?:[ \t]*\|[^|\n]*\|)?|[\[({,.&|+*/=\\-]|<<[~-][^\n]*)\s*(?:\#[^\n]*)?$)"
 )
 _SHELL: Final = re.compile(
     r"""^(?P<indent>[ \t]*+)(?:
