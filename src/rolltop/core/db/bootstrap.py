@@ -76,9 +76,8 @@ def prepare_store(address: DatabaseUrl, limits: EngineLimits, driver: Driver) ->
 
 def store_exists(path: Path) -> bool:
     """Return whether anything of a SQLite store is there. Raises Unavailable."""
-    require_folder_of_links(path)
+    path = resolve_links(path)
     with _map_os_errors():
-        path = real_path(path)
         return path.exists() or _nonempty_log(path) is not None
 
 
@@ -371,20 +370,24 @@ def _upgrade(
                 migrator.upgrade(connection, known, branch, revision)
 
 
-def require_folder_of_links(path: Path) -> None:
-    """Make sure that no new store is begun where an unmounted disk has one. Raises Unavailable."""
+def resolve_links(path: Path) -> Path:
+    """Return where the links on the way to a store lead.
+
+    Raises Unavailable where an unmounted disk may have the store: no new one is begun there.
+    """
     for link in (path, *path.parents):
         target = real_path(link)
         folder = target.parent if link == path else target
         try:
             is_lost = target != link and link.is_symlink() and not folder.exists()
         except OSError:  # opening it says what is wrong
-            return
+            break
         if is_lost:
             raise Unavailable(
                 f"{link}, where the store lies, is a link into {folder}, which is not there.",
                 hint="Mount its disk. If a new store shall begin there, make the folder.",
             )
+    return real_path(path)
 
 
 def make_directory(folder: Path) -> None:

@@ -22,8 +22,8 @@ from rolltop.core.db.bootstrap import (
     beside,
     inspect_sqlite,
     make_directory,
-    require_folder_of_links,
     require_known,
+    resolve_links,
 )
 from rolltop.core.db.driver import Driver
 from rolltop.core.db.driver_errors import map_driver_errors
@@ -66,8 +66,7 @@ def restore_backup(url: str, backup: Path, encryption: Encryption | None) -> Pat
     if address.path is None:
         postgres_dump.load_dump(address, backup)
         return None
-    require_folder_of_links(address.path)
-    path, given = real_path(address.path), real_path(backup)
+    path, given = resolve_links(address.path), real_path(backup)
     try:
         if not backup.is_file():
             raise NotFound(f"There is no file {backup}.", hint="Name a file `rolltop backup` made.")

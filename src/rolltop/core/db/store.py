@@ -18,7 +18,7 @@ from rolltop.core.db.bootstrap import (
     SQLITE_SUFFIXES,
     log_in_use_error,
     prepare_store,
-    require_folder_of_links,
+    resolve_links,
 )
 from rolltop.core.db.database import Tx
 from rolltop.core.db.driver import Driver
@@ -39,7 +39,7 @@ from rolltop.core.db.engine import (
 )
 from rolltop.core.db.open_files import OpenFiles
 from rolltop.core.db.schema import users
-from rolltop.core.db.sqlite import beside, real_path
+from rolltop.core.db.sqlite import beside
 from rolltop.core.db.url import DatabaseUrl
 from rolltop.core.errors import (
     DiskError,
@@ -68,8 +68,7 @@ class OpenStore:
     ) -> None:
         """Open the store at `address`; blocks. Raises IncompatibleStore and Unavailable."""
         if address.path is not None:
-            require_folder_of_links(address.path)
-            address = replace(address, path=real_path(address.path))
+            address = replace(address, path=resolve_links(address.path))
         self._address: Final = address
         self._limits: Final = limits
         self._driver: Final = Driver(encryption)
