@@ -58,7 +58,11 @@ def rank_tasks(
 
     def admits(title: str, description: str) -> bool:
         # A title that is asked for as a whole may have a NOT or an option of its own.
-        return asked in title.casefold() or phrases.admits(f"{title}\n{description}")
+        return (
+            not phrases.filters
+            or asked in title.casefold()
+            or phrases.admits(f"{title}\n{description}")
+        )
 
     # To count words, all texts would have to be split into them.
     mean_length = (titles * _TITLE_WEIGHT + descriptions) / max(count, 1)
