@@ -139,9 +139,9 @@ class _Parser(argparse.ArgumentParser):
         super().error(message.replace(_WORD, "").replace(repr(_WORD)[1:-1], ""))
 
 
-def _as_typed(value: Any) -> Any:  # noqa: ANN401  # of any argument
+def _as_typed(value: object) -> object:
     if isinstance(value, list):
-        return [_as_typed(one) for one in cast("list[Any]", value)]
+        return [_as_typed(one) for one in cast("list[object]", value)]
     return type(value)(str(value).removeprefix(_WORD)) if isinstance(value, str | Path) else value
 
 
